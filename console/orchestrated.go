@@ -17,8 +17,8 @@ import (
 // stepRows is how many states of a run a page shows.
 const stepRows = 200
 
-// A runPage shows one orchestration.
-type runPage struct {
+// A stepsPage shows one orchestration.
+type stepsPage struct {
 	ID, Fun, User, Start string
 	What                 string
 	State, Look          string
@@ -56,7 +56,7 @@ func orchestration(q *request) error {
 	if _, err := job.ParseID(jid); err != nil {
 		return &netapi.Fault{Status: http.StatusNotFound, Text: "This is not the id of a job: " + clip(jid, 100)}
 	}
-	p := &runPage{ID: jid, Start: startOf(jid), Fun: "state.orchestrate"}
+	p := &stepsPage{ID: jid, Start: startText(jid), Fun: "state.orchestrate"}
 	done := q.runEvents(p)
 	if done == nil {
 		var err error
@@ -77,7 +77,7 @@ func orchestration(q *request) error {
 
 // runEvents looks for a run in the events that the hub keeps. It returns the data of its end, nil if
 // they do not have it.
-func (q *request) runEvents(p *runPage) (done *data.Map) {
+func (q *request) runEvents(p *stepsPage) (done *data.Map) {
 	items, _ := q.Hub.Recent(stream.Filter{Tag: "salt/run/" + p.ID + "/", Job: p.ID, May: q.streams().May(q.caller)}, orchestrationEvents)
 	for _, i := range items {
 		m, err := i.Data()
@@ -96,7 +96,7 @@ func (q *request) runEvents(p *runPage) (done *data.Map) {
 }
 
 // describe takes what is known of a run whatever its result.
-func (p *runPage) describe(m *data.Map) {
+func (p *stepsPage) describe(m *data.Map) {
 	p.Fun = cmp.Or(strings.TrimPrefix(m.Text("fun"), "runner."), p.Fun)
 	p.User = cmp.Or(m.Text("user"), p.User)
 	if args, ok := m.Value("fun_args").([]any); ok && len(args) > 0 {
@@ -129,7 +129,7 @@ func givenArgs(args []any) []any {
 }
 
 // runRecord looks for a run in the history of jobs. It returns the data of its end, nil if it has none.
-func (q *request) runRecord(p *runPage) (*data.Map, error) {
+func (q *request) runRecord(p *stepsPage) (*data.Map, error) {
 	v, err := q.runner("jobs.list_job", "jid", p.ID)
 	switch {
 	case refused(err):
@@ -154,7 +154,7 @@ func (q *request) runRecord(p *runPage) (*data.Map, error) {
 }
 
 // fillRun sets the result of a run: the states of the master, each a step.
-func (q *request) fillRun(p *runPage, done *data.Map) {
+func (q *request) fillRun(p *stepsPage, done *data.Map) {
 	p.State, p.Look = runResult(done)
 	ret := done.Value("return")
 	states := statesOf(ret)

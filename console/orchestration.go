@@ -133,7 +133,7 @@ func (q *request) recentRuns(runs map[string]*orchestrationRun) {
 // shownRun completes a run for the list.
 func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
 	one.Href = q.href("/orchestrations/" + url.PathEscape(one.ID))
-	one.Start, _, _ = strings.Cut(startOf(one.ID), ".")
+	one.Start, _, _ = strings.Cut(startText(one.ID), ".")
 	one.Fun = strings.TrimPrefix(one.Fun, "runner.")
 	if one.began && !one.ended && !one.run {
 		one.State, one.Look = "running", "change"
@@ -141,9 +141,9 @@ func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
 	return *one
 }
 
-// startOf returns when a job has started, as its id says it: in the time of the master. It is "" for an
+// startText returns when a job has started, as its id says it: in the time of the master. It is "" for an
 // id that says nothing.
-func startOf(jid string) string {
+func startText(jid string) string {
 	at, err := job.ID(jid).Time()
 	if err != nil {
 		return ""

@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/payload"
@@ -59,7 +60,28 @@ func (o *order) request() (client.Request, error) {
 			r.Kwargs.Set(name, v)
 		}
 	}
-	return r, nil
+	return r, o.queue(r.Kwargs)
+}
+
+// queue adds for how many seconds the master keeps a job for absent minions, if a chunk asks for that.
+func (o *order) queue(kwargs *data.Map) error {
+	var text string
+	switch v := o.low.Value("queue").(type) {
+	case nil:
+		return nil
+	case bool:
+		if !v {
+			return nil
+		}
+	default:
+		text = data.Str(v)
+	}
+	life, err := client.QueueTime(text)
+	if err != nil {
+		return because(http.StatusBadRequest, nil, "The field queue must be true or a time: "+err.Error())
+	}
+	kwargs.Set("queue", int64(life/time.Second))
+	return nil
 }
 
 func orText(v any) any {
@@ -203,13 +225,28 @@ func fullReturn(j *client.Job, r client.Result) *data.Map {
 	return m
 }
 
-// async sends a job.
+// async sends a job, or begins a batch.
 func (o *order) async(ctx context.Context) (*Answer, error) {
 	r, err := o.request()
+	if err == nil {
+		err = o.stopBatch(ctx, r)
+	}
 	if err != nil {
 		return nil, err
 	}
-	j, err := o.client.Publish(ctx, r)
+	publish := o.client.Publish
+	if data.Truth(o.low.Value("batch")) {
+		p, err := o.plan(r)
+		if err != nil {
+			return nil, err
+		}
+		r.Kwargs.Update(p.options())
+		publish = o.client.PublishBatch
+	}
+	j, err := publish(ctx, r)
+	if errors.Is(err, client.ErrNoBatches) {
+		return nil, because(http.StatusBadRequest, nil, "This master does not run batches by itself; order local_batch")
+	}
 	if err != nil {
 		return nobody(err)
 	}
@@ -273,6 +310,55 @@ func (o *order) able(ctx context.Context, r client.Request, fun string) ([]strin
 	return able, nil
 }
 
+// stopBatch ends a batch of the master, so that no further minions begin, if a chunk that stops its job
+// asks for that.
+func (o *order) stopBatch(ctx context.Context, r client.Request) error {
+	if !data.Truth(o.low.Value("stop_batch")) {
+		return nil
+	}
+	if r.Fun != "saltutil.term_job" && r.Fun != "saltutil.kill_job" || len(r.Arg) == 0 {
+		return fault(http.StatusBadRequest, "The field stop_batch is for saltutil.term_job and saltutil.kill_job")
+	}
+	_, err := o.client.StopBatch(ctx, r, job.ID(data.Str(r.Arg[0])))
+	return err
+}
+
+// A batchPlan is a batch as a chunk describes it.
+type batchPlan struct {
+	batch.Plan
+	size string // as written
+}
+
+// options are those by which a master runs the batch itself.
+func (p batchPlan) options() *data.Map {
+	return data.NewMap("batch", p.size, "batch_wait", p.Wait.Seconds(), "failhard", p.Failhard, "timeout", p.Timeout.Seconds(),
+		"gather_job_timeout", p.Gather.Seconds())
+}
+
+func (o *order) plan(r client.Request) (batchPlan, error) {
+	p := batchPlan{size: "50%"}
+	if v := o.low.Value("batch"); data.Truth(v) {
+		p.size = data.Str(v)
+	}
+	w, err := o.wait(r.Timeout)
+	if err != nil {
+		return p, err
+	}
+	pause, err := o.seconds("batch_wait", 0)
+	if err != nil {
+		return p, err
+	}
+	parsed, err := batch.ParseSize(p.size)
+	if err != nil {
+		return p, because(http.StatusBadRequest, nil, "The field batch must be a number of minions or a percentage: "+err.Error())
+	}
+	if r.Kwargs.Has("queue") {
+		return p, fault(http.StatusBadRequest, "A batch is not queued for absent minions: leave out the field queue or batch")
+	}
+	p.Plan = batch.Plan{Size: parsed, Wait: pause, Failhard: data.Truth(o.low.Value("failhard")), Timeout: w.Timeout, Gather: w.Gather}
+	return p, nil
+}
+
 // batch sends a job to a limited number of minions at a time (salt/client/__init__.py, cmd_batch).
 // The answer has an item for each minion, in the order of their returns; silent ones are left out.
 func (o *order) batch(ctx context.Context) (*Answer, error) {
@@ -280,26 +366,12 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := "50%"
-	if v := o.low.Value("batch"); data.Truth(v) {
-		size = data.Str(v)
-	}
-	w, err := o.wait(r.Timeout)
+	plan, err := o.plan(r)
 	if err != nil {
 		return nil, err
 	}
-	pause, err := o.seconds("batch_wait", 0)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := batch.ParseSize(size)
-	if err != nil {
-		return nil, because(http.StatusBadRequest, nil, "The field batch must be a number of minions or a percentage: "+err.Error())
-	}
-	plan := batch.Plan{Size: parsed, Wait: pause, Failhard: data.Truth(o.low.Value("failhard")), Timeout: w.Timeout,
-		Gather: w.Gather}
 	t := &batchTaker{missing: data.NewMap(), known: map[string]bool{}, failhard: plan.Failhard}
-	without, err := o.client.RunBatch(ctx, r, size, plan, t, func() bool { return t.over })
+	without, err := o.client.RunBatch(ctx, r, plan.size, plan.Plan, t, func() bool { return t.over })
 	if err != nil {
 		answer, err := nobody(err)
 		if answer != nil {

@@ -50,10 +50,17 @@ for (const region of document.querySelectorAll("[data-live]")) {
       source.close();
     }
   };
-  source.onmessage = () => {
+  let later;
+  const ask = () => {
     if (asked) return;
     asked = true;
     setTimeout(renew, Math.max(0, due - Date.now()));
+  };
+  // What is known can be a little behind the events, so that the region is renewed once more.
+  source.onopen = source.onmessage = () => {
+    ask();
+    clearTimeout(later);
+    later = setTimeout(ask, 2500);
   };
 }
 

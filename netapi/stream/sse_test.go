@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ type memoryWriter struct {
 	times    []time.Duration
 	begin    time.Time
 	deadline time.Time
-	stuck    bool // writes block until the deadline
+	stuck    atomic.Bool // writes block until the deadline
 }
 
 func newMemoryWriter() *memoryWriter { return &memoryWriter{header: http.Header{}, begin: time.Now()} }
@@ -37,7 +38,7 @@ func (m *memoryWriter) WriteHeader(int) {}
 func (m *memoryWriter) Write(b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stuck {
+	if m.stuck.Load() {
 		time.Sleep(time.Until(m.deadline))
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -210,7 +211,7 @@ func TestSSESlowWriterIsCutAtTheWriteTimeout(t *testing.T) {
 		l := listen(t, hub, Filter{})
 		w := newMemoryWriter()
 		time.AfterFunc(time.Minute, func() {
-			w.stuck = true
+			w.stuck.Store(true)
 			fire(t, hub, "large")
 		})
 		err := ServeSSE(w, getEvents(), l, SSEOptions{})

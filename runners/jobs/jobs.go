@@ -107,6 +107,13 @@ type answer struct {
 
 // find looks up a job. A missing one has an empty load and no answers.
 func find(ctx context.Context, r returners.JobReader, jid string) (*record, error) {
+	return findFor(ctx, r, jid, chosen(nil))
+}
+
+// findFor looks up a job and the returns of some minions.
+func findFor(
+	ctx context.Context, r returners.JobReader, jid string, wanted func(minion string) bool,
+) (*record, error) {
 	found := &record{jid: jid, load: &data.Map{}}
 	id, err := job.ParseID(jid)
 	if err != nil {
@@ -128,6 +135,9 @@ func find(ctx context.Context, r returners.JobReader, jid string) (*record, erro
 		return nil, err
 	}
 	for _, one := range returns {
+		if !wanted(one.Minion) {
+			continue
+		}
 		fields, err := fieldsOf(one)
 		if err != nil {
 			return nil, err

@@ -167,6 +167,56 @@ func TestResultsMatchSaltRun(t *testing.T) {
 	}
 }
 
+// TestSelectedJobs checks the arguments that Salt does not have.
+func TestSelectedJobs(t *testing.T) {
+	r := filled(t)
+	for _, tt := range []struct {
+		words *data.Map
+		want  string
+	}{
+		{data.NewMap("limit", int64(1)), own},
+		{data.NewMap("limit", int64(2), "before", own), apply + " " + asked},
+		{data.NewMap("search_user", "sudo_*"), apply},
+		{data.NewMap("search_minion", "web1"), ping + " " + asked},
+		{data.NewMap("without_function", []any{"runner.*", "saltutil.find_job"}, "limit", int64(9)), ping + " " + apply},
+	} {
+		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, tt.words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids := strings.Join(data.Texts(got.(*data.Map).Keys()), " "); ids != tt.want {
+			t.Errorf("%s: %s, want %s", data.Repr(tt.words), ids, tt.want)
+		}
+	}
+	got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("progress", true, "search_function", "test.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := got.(*data.Map).Value(ping).(*data.Map)
+	if text := data.Repr(one.Value("Progress")); text != "{'sent': 1, 'returned': 1}" {
+		t.Errorf("the states of the job are %s", text)
+	}
+	for _, tt := range []struct {
+		fun   string
+		words *data.Map
+		field string
+		want  string
+	}{
+		{"list_job", data.NewMap("minions", []any{}), "Result", "{}"},
+		{"list_job", data.NewMap("minions", []any{"web1"}), "Result", "{'web1': {'return': True, 'retcode': 0, 'success': True}}"},
+		{"status", data.NewMap("returns", true), "web1",
+			"{'state': 'returned', 'since': '2023, Jan 02 03:04:05.060708', 'retcode': 0, 'success': True, 'size': 1, 'return': True}"},
+	} {
+		got, err := r.Invoke(t.Context(), "jobs."+tt.fun, []any{ping}, tt.words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := data.Repr(got.(*data.Map).Value(tt.field)); text != tt.want {
+			t.Errorf("%s %s: %s, want %s", tt.fun, data.Repr(tt.words), text, tt.want)
+		}
+	}
+}
+
 func TestListJobsByTime(t *testing.T) {
 	r := filled(t)
 	for _, tt := range []struct {

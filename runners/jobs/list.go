@@ -19,6 +19,12 @@ type listArgs struct {
 	StartTime       any  `default:"None"`
 	EndTime         any  `default:"None"`
 	DisplayProgress bool `default:"False"`
+	SearchUser      any  `default:"None"`
+	SearchMinion    any  `default:"None"`
+	Before          any  `default:"None"`
+	Limit           int  `default:"0"`
+	Progress        bool `default:"False"`
+	WithoutFunction any  `default:"None"`
 }
 
 // listJobs returns the jobs sent to minions, by job ID. If several conditions are given, all must
@@ -43,6 +49,30 @@ type listArgs struct {
 // end_time
 //
 //	Jobs that started at that time or earlier.
+//
+// search_user
+//
+//	Globs for the user who sent the job. Not in Salt.
+//
+// search_minion
+//
+//	A minion that the job was sent to. Not in Salt.
+//
+// before
+//
+//	A job ID; only jobs with IDs less than this. Not in Salt.
+//
+// limit
+//
+//	The number of jobs, the newest; 0 for all. Not in Salt.
+//
+// progress
+//
+//	True adds how many minions are in which state, as far as these are 20000 minions in all. Not in Salt.
+//
+// without_function
+//
+//	Globs for functions whose jobs are left out. Not in Salt.
 //
 // CLI Example:
 //
@@ -75,8 +105,17 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 		return nil, err
 	}
 	ret := &data.Map{}
-	ret.Grow(len(jobs))
-	for _, j := range slices.Backward(jobs) {
+	if a.Limit <= 0 {
+		ret.Grow(len(jobs))
+	}
+	found, room := []*data.Map{}, mostProgress
+	for _, j := range jobs {
+		if a.Limit > 0 && len(found) >= a.Limit {
+			break
+		}
+		if !s.sentTo(&j) {
+			continue
+		}
 		load, err := loadOf(&j)
 		if err != nil {
 			m.env.Log.Error(err)
@@ -86,10 +125,34 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 			continue // a job that was not sent to minions
 		}
 		if one := instance(string(j.ID), load); s.fits(one, string(j.ID)) {
-			ret.Set(string(j.ID), one)
+			if room -= len(j.Minions); a.Progress && room >= 0 {
+				m.addProgress(ctx, &j, one)
+			}
+			found = append(found, data.NewMap("id", string(j.ID), "job", one))
 		}
 	}
+	for _, one := range slices.Backward(found) {
+		ret.Set(one.Text("id"), one.Value("job"))
+	}
 	return ret, nil
+}
+
+// mostProgress limits the minions whose states a list of jobs counts.
+const mostProgress = 20_000
+
+// addProgress adds how many minions are in which state.
+func (m *module) addProgress(ctx context.Context, j *returners.Job, one *data.Map) {
+	list, err := returners.ProgressOf(ctx, m.needs.Jobs, j.ID)
+	if err != nil {
+		m.env.Log.Errorf("count the states of job %s: %v", j.ID, err)
+		return
+	}
+	counts := data.NewMap()
+	for _, p := range list {
+		n, _ := counts.Value(string(p.State)).(int64)
+		counts.Set(string(p.State), n+1)
+	}
+	one.Set("Progress", counts)
 }
 
 // jobs returns all jobs of the chosen cache, the newest first.
@@ -106,11 +169,26 @@ func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returners.J
 type search struct {
 	metadata           *data.Map // nil means any
 	functions, targets []*match.Glob
+	users, without     []*match.Glob
+	minion, before     string // "" means any
 	since, until       *moment
 }
 
+// sentTo reports whether a job meets the conditions that need no load.
+func (s *search) sentTo(j *returners.Job) bool {
+	return (s.before == "" || string(j.ID) < s.before) && (s.minion == "" || slices.Contains(j.Minions, s.minion))
+}
+
+func textOr(v any, otherwise string) string {
+	if !data.Truth(v) {
+		return otherwise
+	}
+	return data.Str(v)
+}
+
 func (m *module) newSearch(a listArgs) (*search, error) {
-	s := &search{functions: globs(a.SearchFunction), targets: globs(a.SearchTarget)}
+	s := &search{functions: globs(a.SearchFunction), targets: globs(a.SearchTarget), users: globs(a.SearchUser), without: globs(a.WithoutFunction),
+		minion: textOr(a.SearchMinion, ""), before: textOr(a.Before, "")}
 	if data.Truth(a.SearchMetadata) {
 		var ok bool
 		if s.metadata, ok = a.SearchMetadata.(*data.Map); !ok {
@@ -150,7 +228,8 @@ func globs(v any) []*match.Glob {
 // fits reports whether a job meets all conditions.
 func (s *search) fits(one *data.Map, jid string) bool {
 	return s.fitsMetadata(one) && anyFits(s.targets, one.Value("Target")) &&
-		anyFits(s.functions, one.Value("Function")) && s.fitsTime(jid)
+		anyFits(s.functions, one.Value("Function")) && anyFits(s.users, one.Value("User")) &&
+		(s.without == nil || !anyFits(s.without, one.Value("Function"))) && s.fitsTime(jid)
 }
 
 func (s *search) fitsMetadata(one *data.Map) bool {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/runners"
 )
@@ -70,14 +72,33 @@ func (m *module) lookupJid(ctx context.Context, a lookupArgs) (any, error) {
 	return ret, nil
 }
 
+// chosen returns which minions a list selects. None selects all.
+func chosen(list any) func(minion string) bool {
+	if list == nil {
+		return func(string) bool { return true }
+	}
+	ids := map[string]bool{}
+	for _, id := range loader.SplitList(list) {
+		ids[id] = true
+	}
+	return func(minion string) bool { return ids[minion] }
+}
+
 // look finds a job in the chosen cache.
 func (m *module) look(ctx context.Context, jid string, source any, tell bool) (*record, error) {
+	return m.lookFor(ctx, jid, source, tell, chosen(nil))
+}
+
+// lookFor finds a job and the returns of some minions.
+func (m *module) lookFor(
+	ctx context.Context, jid string, source any, tell bool, wanted func(minion string) bool,
+) (*record, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	progress(ctx, tell, "Querying returner: %s", m.cacheName(source))
-	r, err := find(ctx, cache, jid)
+	r, err := findFor(ctx, cache, jid, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -89,16 +110,21 @@ type listJobArgs struct {
 	Jid             string
 	ExtSource       any  `default:"None"`
 	DisplayProgress bool `default:"False"`
+	Minions         any  `default:"None"`
 }
 
 // listJob returns a job with all its data.
+//
+// minions
+//
+//	A list of minions; only their returns. Not in Salt.
 //
 // CLI Example:
 //
 //	salt-run jobs.list_job 20130916125524463507
 //	salt-run jobs.list_job 20130916125524463507 --out=pprint
 func (m *module) listJob(ctx context.Context, a listJobArgs) (any, error) {
-	r, err := m.look(ctx, a.Jid, a.ExtSource, a.DisplayProgress)
+	r, err := m.lookFor(ctx, a.Jid, a.ExtSource, a.DisplayProgress, chosen(a.Minions))
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +178,18 @@ func (m *module) exitSuccess(ctx context.Context, a jidArgs) (any, error) {
 	return ret, nil
 }
 
-type statusArgs struct{ Jid string }
+type statusArgs struct {
+	Jid     string
+	Returns bool `default:"False"`
+}
 
 // status returns a job's progress on each minion: sent, not connected, queued, acknowledged,
 // running, gone, refused, missed or returned. It includes the time and the reason if they are
 // known. Salt has no such function.
+//
+// returns
+//
+//	True adds retcode, success and size of each return, and the return itself if it is short.
 //
 // CLI Example:
 //
@@ -184,5 +217,44 @@ func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
 		}
 		ret.Set(p.Minion, one)
 	}
-	return ret, nil
+	if a.Returns {
+		err = m.addReturns(ctx, id, ret)
+	}
+	return ret, err
+}
+
+// shortReturn limits the returns in the status of a job, in bytes.
+const shortReturn = 512
+
+// addReturns adds what is known of the returns.
+func (m *module) addReturns(ctx context.Context, id job.ID, to *data.Map) error {
+	list, err := m.needs.Jobs.Returns(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		one, ok := to.Value(r.Minion).(*data.Map)
+		if !ok {
+			continue
+		}
+		fields, err := payload.ParseFields(r.Load, payload.WireLimits())
+		if err != nil {
+			return fmt.Errorf("read return of %s: %w", r.Minion, err)
+		}
+		for _, name := range []string{"retcode", "success", "return"} {
+			raw := fields.Raw(name)
+			if name == "return" {
+				one.Set("size", int64(len(raw)))
+			}
+			if raw == nil || len(raw) > shortReturn {
+				continue
+			}
+			v, err := payload.UnmarshalText(raw, payload.WireLimits())
+			if err != nil {
+				return fmt.Errorf("read return of %s: %w", r.Minion, err)
+			}
+			one.Set(name, v)
+		}
+	}
+	return nil
 }

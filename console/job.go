@@ -1,0 +1,360 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/netapi"
+)
+
+// A jobPage shows a job while it runs and afterwards.
+type jobPage struct {
+	*jobRecord
+	Pending bool   // it has been sent and is not recorded yet
+	Live    string // the address of the stream that renews the page; "" at the end
+	Note    string
+	Counts  []stateCount
+	Total   int
+	Done    int // minions of which nothing more is to be expected
+	When    moment
+
+	State, Minion string // filters
+	States        []string
+	Rows          []*jobRow
+	Open          []*jobRow // whose results are on the page
+	Shown         int       // minions that match the filters
+	First, Next   string    // addresses of other pages; "" if there are none
+
+	Groups    []resultGroup
+	Running   int // minions that may run the job
+	ApplyTo   int // minions that returned in a test that can be applied
+	Again     string
+	Compare   string   // the comparison with the test that this job applies
+	AppliedBy []string // jobs that apply this test
+}
+
+// A stateCount is how many minions are in a state.
+type stateCount struct {
+	State, Class string
+	N            int
+	Href         string
+}
+
+// A jobRow is one minion of a job.
+type jobRow struct {
+	progress
+	Outcome *outcome
+	Href    string
+	Age     moment
+	Unfold  bool
+}
+
+// A resultGroup is a result that several minions have in common.
+type resultGroup struct {
+	N           int
+	Text, Class string
+	IDs         []string
+	More        int
+}
+
+// Limits of the page of a job.
+const (
+	jobPageSize  = 100
+	groupsShown  = 50
+	groupMembers = 200
+	inlineSize   = 512 << 10 // of all results on a page, in bytes
+)
+
+// showJob shows a job.
+func showJob(q *request) error {
+	jid := q.r.PathValue("jid")
+	r, err := q.results(jid, nil)
+	switch {
+	case errors.Is(err, errNoJob) && q.soon(jid):
+		return q.render(http.StatusOK, "job", "Job "+jid, &jobPage{jobRecord: &jobRecord{JID: jid}, Pending: true, Live: q.stream(jid)})
+	case errors.Is(err, errNoJob):
+		return noJob(jid)
+	case err != nil:
+		return err
+	}
+	list := r.progress(q.Now())
+	p := q.newJobPage(r, list)
+	rows := p.choose(q, list)
+	if r.states != nil && anyReturned(rows) {
+		if err := q.fill(r, jid, idsOf(rows)); err != nil {
+			return err
+		}
+	}
+	p.addRows(q, r, rows)
+	return q.render(http.StatusOK, "job", "Job "+p.Fun, p)
+}
+
+// stream returns the address of the events of a job.
+func (q *request) stream(jid string) string { return q.href("/stream", "job", jid) }
+
+// newJobPage returns the page of a job without its minions.
+func (q *request) newJobPage(r *results, list []progress) *jobPage {
+	query := q.r.URL.Query()
+	p := &jobPage{jobRecord: r.jobRecord, Note: r.note, State: query.Get("state"), Minion: query.Get("minion"), Total: len(list),
+		When: q.moment(r.Started)}
+	counts := map[string]int{}
+	returned, last := 0, r.Started
+	for _, one := range list {
+		counts[one.State]++
+		if !one.Open() && one.State != stateWaiting {
+			p.Done++
+		}
+		if one.Returned() {
+			returned++
+		}
+		if one.Open() && one.State != "queued" || one.State == stateSilent {
+			p.Running++
+		}
+		if one.Since.After(last) {
+			last = one.Since
+		}
+	}
+	for _, state := range jobStates() {
+		if n := counts[state]; n > 0 {
+			p.Counts = append(p.Counts, stateCount{state, stateClass(state), n, q.href(r.Page(), "state", state)})
+			p.States = append(p.States, state)
+		}
+	}
+	begins := r.Batch != "" && (len(list) < r.Expect || counts[stateWaiting] > 0) && q.Now().Sub(last) < time.Minute // on further minions
+	p.Total = max(p.Total, r.Expect)
+	if p.Done+counts[stateWaiting] < len(list) || begins {
+		p.Live = q.stream(r.JID)
+	}
+	if begins {
+		p.Running = max(p.Running, 1)
+	}
+	if r.Test && returned > 0 {
+		p.ApplyTo = returned
+		if r.states != nil && p.Live == "" {
+			p.AppliedBy = q.appliedBy(r.JID)
+		}
+	}
+	if r.TestOf != "" {
+		p.Compare = q.href("/jobs/compare", "a", r.TestOf, "b", r.JID)
+	}
+	p.Again = q.href("/run", "again", r.JID)
+	p.Groups = groupsOf(r, list, returned)
+	return p
+}
+
+// jobStates returns the states of a job on a minion in the order of the page.
+func jobStates() []string {
+	return []string{stateFailed, stateReturned, "running", "acknowledged", "sent", stateWaiting, "queued", "not connected", stateSilent, "missed", "refused",
+		"gone"}
+}
+
+// appliedBy returns the jobs that apply a test.
+func (q *request) appliedBy(jid string) []string {
+	v, err := q.runner("jobs.list_jobs", "search_metadata", data.NewMap(testKey, jid), "limit", int64(5))
+	m, ok := v.(*data.Map)
+	if err != nil || !ok {
+		return nil // it is only a help
+	}
+	return data.Texts(m.Keys())
+}
+
+// choose returns the minions of the page, by the filters of the query.
+func (p *jobPage) choose(q *request, list []progress) []progress {
+	after := q.r.URL.Query().Get("after")
+	var rows []progress
+	for _, one := range list {
+		if p.State != "" && one.State != p.State || p.Minion != "" && !loader.Glob(p.Minion, one.ID) && one.ID != p.Minion {
+			continue
+		}
+		p.Shown++
+		if after != "" && one.ID <= after {
+			continue
+		}
+		if len(rows) == jobPageSize {
+			p.Next = q.href(p.Page(), "state", p.State, "minion", p.Minion, "after", rows[len(rows)-1].ID)
+			continue
+		}
+		rows = append(rows, one)
+	}
+	if after != "" {
+		p.First = q.href(p.Page(), "state", p.State, "minion", p.Minion)
+	}
+	return rows
+}
+
+func anyReturned(rows []progress) bool { return slices.ContainsFunc(rows, progress.Returned) }
+
+func idsOf(rows []progress) []string {
+	ids := make([]string, len(rows))
+	for i, one := range rows {
+		ids[i] = one.ID
+	}
+	return ids
+}
+
+// addRows adds the minions of the page. As many results are on the page as it can bear.
+func (p *jobPage) addRows(q *request, r *results, rows []progress) {
+	room := inlineSize
+	for _, one := range rows {
+		row := &jobRow{progress: one, Href: q.href(jobPath(r.JID, one.ID)), Age: q.moment(one.Since)}
+		p.Rows = append(p.Rows, row)
+		ret, ok := r.returns.Value(one.ID).(*data.Map)
+		if !ok {
+			continue
+		}
+		row.Outcome = outcomeOn(r.Fun, one.ID, ret)
+		row.Outcome.Raw = q.href(jobPath(r.JID, one.ID), "raw", "1")
+		if row.Outcome.Plain {
+			continue
+		}
+		if room -= row.Outcome.weight(); room < 0 {
+			continue
+		}
+		row.Unfold = len(rows) == 1
+		p.Open = append(p.Open, row)
+	}
+}
+
+// weight returns about how long a result is on a page, in bytes.
+func (o *outcome) weight() int {
+	if o.States == nil {
+		return len(o.Text) + 3*o.Size
+	}
+	n := 0
+	for _, rows := range [][]stateRow{o.States.Failed, o.States.Changed, o.States.Unchanged} {
+		for _, row := range rows {
+			n += 400 + len(row.Comment) + len(row.Changes)
+		}
+	}
+	return n
+}
+
+// groupsOf returns the short results that minions have in common, the most frequent first; none if each
+// has another.
+func groupsOf(r *results, list []progress, returned int) []resultGroup {
+	byKey := map[string]*resultGroup{}
+	var order []*resultGroup
+	for _, one := range list {
+		if !one.Returned() || !one.known || stateRunOf(r.Fun, "", one.short) != nil {
+			continue
+		}
+		text := data.Str(one.short)
+		key := one.State + " " + data.Repr(one.short)
+		if len(key) > longText {
+			continue
+		}
+		g := byKey[key]
+		if g == nil {
+			g = &resultGroup{Text: clip(text, 300), Class: one.Class()}
+			if text == "" {
+				g.Text = "(empty text)"
+			}
+			byKey[key] = g
+			order = append(order, g)
+		}
+		if g.N++; len(g.IDs) < groupMembers {
+			g.IDs = append(g.IDs, one.ID)
+		}
+		g.More = g.N - len(g.IDs)
+	}
+	if returned < 2 || len(order) == 0 || len(order) >= returned {
+		return nil
+	}
+	slices.SortStableFunc(order, func(a, b *resultGroup) int { return b.N - a.N })
+	var groups []resultGroup
+	for _, g := range order[:min(len(order), groupsShown)] {
+		groups = append(groups, *g)
+	}
+	return groups
+}
+
+// stopJob stops a job on the minions that run it.
+func stopJob(q *request) error {
+	jid := q.r.PathValue("jid")
+	fun := map[string]string{"stop": "saltutil.term_job", "kill": "saltutil.kill_job"}[q.r.PostForm.Get("how")]
+	if fun == "" {
+		return &netapi.Fault{Status: http.StatusBadRequest, Text: "A job is stopped or killed, nothing else."}
+	}
+	r, err := q.results(jid, nil)
+	if errors.Is(err, errNoJob) {
+		return noJob(jid)
+	}
+	if err != nil {
+		return err
+	}
+	var at []string
+	for _, one := range r.progress(q.Now()) {
+		if one.Open() && one.State != "queued" || one.State == stateSilent || one.State == stateWaiting {
+			at = append(at, one.ID)
+		}
+	}
+	if len(at) == 0 && r.Batch != "" {
+		at = r.Minions[:min(1, len(r.Minions))]
+	}
+	if len(at) == 0 {
+		q.notify("No minion runs the job any longer. Nothing was sent.")
+		return q.redirect(r.Page())
+	}
+	low := data.NewMap("tgt", data.Values(at), "tgt_type", "list", "fun", fun, "arg", []any{jid})
+	if r.Batch != "" {
+		low.Set("stop_batch", true)
+	}
+	if _, err = q.send(low); err != nil {
+		return q.explain(err, fun)
+	}
+	q.notify(fun + " was sent to " + minions(len(at)) + ".")
+	return q.redirect(r.Page())
+}
+
+// explain names the right that a user lacks.
+func (q *request) explain(err error, fun string) error {
+	if refused(err) {
+		return &netapi.Fault{Status: http.StatusForbidden, Text: "You have no right to " + fun + " on these minions."}
+	}
+	return err
+}
+
+func minions(n int) string {
+	if n == 1 {
+		return "1 minion"
+	}
+	return strconv.Itoa(n) + " minions"
+}
+
+// applyTest sends the function of a test without test=True, with the same arguments, to the minions that
+// returned in the test.
+func applyTest(q *request) error {
+	jid := q.r.PathValue("jid")
+	r, err := q.results(jid, nil)
+	if errors.Is(err, errNoJob) {
+		return noJob(jid)
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Test {
+		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The job " + jid + " is no test: it has no argument test=True."}
+	}
+	var at []string
+	for _, one := range r.progress(q.Now()) {
+		if one.Returned() {
+			at = append(at, one.ID)
+		}
+	}
+	if len(at) == 0 {
+		return &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion has returned in the test " + jid + ", so there is nothing to apply."}
+	}
+	low := data.NewMap("tgt", data.Values(at), "tgt_type", "list", "fun", r.fun, "arg", withoutTest(r.arguments),
+		"metadata", data.NewMap(testKey, jid))
+	made, err := q.send(low)
+	if err != nil {
+		return q.explain(err, r.Fun)
+	}
+	q.notify("The test " + jid + " is applied to the " + minions(len(at)) + " that returned in it.")
+	return q.redirect(jobPath(made))
+}

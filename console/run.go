@@ -1,0 +1,343 @@
+package console
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/netapi"
+)
+
+// A runForm is the page on which a function is chosen and sent to minions.
+type runForm struct {
+	target
+	Fun   string
+	Kinds []targetKind
+	Fault string
+	Ready bool // a function is chosen, so that its arguments can be given
+
+	Preview   *preview
+	Asked     string // the minion that was asked for what follows; "" if none could be
+	Functions []string
+	Doc       string
+	Note      string // why there is no documentation, or no form of the arguments
+	Spec      *argumentForm
+	Lines     string // arguments, one a line
+
+	TestKnown, Test bool
+	Timeout, Batch  string
+	Queue           bool
+	QueueFor        string
+
+	values map[string]string // of the named arguments
+}
+
+// An argumentForm is the form of the arguments of one function.
+type argumentForm struct {
+	Fields []argumentField
+	// More and Named say that the function takes any number of arguments by position and by name.
+	More, Named bool
+}
+
+// Free reports whether a function takes arguments that are not among its fields.
+func (a *argumentForm) Free() bool { return a == nil || a.More || a.Named }
+
+type argumentField struct {
+	Name     string
+	Value    string
+	Required bool
+	Default  string // as it is typed
+}
+
+// The names of fields of arguments begin with one of these.
+const (
+	valuePrefix   = "p."
+	defaultPrefix = "d."
+)
+
+// runPage shows the form.
+func runPage(q *request) error {
+	query := q.r.URL.Query()
+	if jid := query.Get("again"); jid != "" {
+		return q.runAgain(jid)
+	}
+	return q.showRun(http.StatusOK, readRun(query))
+}
+
+// runAgain shows the form as it was for an earlier job.
+func (q *request) runAgain(jid string) error {
+	r, err := q.results(jid, nil)
+	if errors.Is(err, errNoJob) {
+		return noJob(jid)
+	}
+	if err != nil {
+		return err
+	}
+	args := r.arguments
+	if knowsTest(r.Fun) && r.Test {
+		args = withoutTest(args)
+	}
+	f := readRun(url.Values{"tgt": {r.Text}, "tgt_type": {r.Kind}, "fun": {r.Fun}, "args": {strings.Join(argumentLines(args), "\n")},
+		"batch": {r.Batch}})
+	f.Test = f.TestKnown && r.Test
+	return q.showRun(http.StatusOK, f)
+}
+
+// startJob sends the job and shows it. A job that cannot be sent leads back to the form.
+func startJob(q *request) error {
+	f := readRun(q.r.PostForm)
+	low, err := f.order(q.r.PostForm)
+	var jid string
+	if err == nil {
+		if f.Batch != "" {
+			low.Set("metadata", data.NewMap(batchKey, f.Batch, manyKey, int64(q.preview(f.target).Total)))
+		}
+		jid, err = q.send(low)
+	}
+	if err != nil {
+		fault := netapi.FaultOf(err)
+		if fault.Status >= http.StatusInternalServerError && fault.Status != http.StatusServiceUnavailable {
+			return err
+		}
+		f.Fault = fault.Text
+		if refused(err) {
+			f.Fault = "You have no right to run " + f.Fun + " with these arguments on this target. The page Rights lists what you may run."
+		}
+		return q.showRun(fault.Status, f)
+	}
+	return q.redirect("/jobs/" + url.PathEscape(jid))
+}
+
+// send begins a job and returns its id. That nobody matches the target is a fault.
+func (q *request) send(low *data.Map) (jid string, err error) {
+	low.Set("client", "local_async")
+	v, err := q.order(low)
+	if err != nil {
+		return "", err
+	}
+	m, _ := v.(*data.Map)
+	if m.Text("jid") == "" {
+		t := targetOf(low.Value("tgt"), low.Text("tgt_type"))
+		return "", &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
+			"). Nothing was sent."}
+	}
+	return m.Text("jid"), nil
+}
+
+// readRun reads the form. Arguments that were given for another function are left out.
+func readRun(from url.Values) *runForm {
+	f := &runForm{target: target{strings.TrimSpace(from.Get("tgt")), from.Get("tgt_type")}, Fun: strings.TrimSpace(from.Get("fun")),
+		Kinds: targetKinds(), Timeout: strings.TrimSpace(from.Get("timeout")), Batch: strings.TrimSpace(from.Get("batch")),
+		Queue: from.Get("queue") != "", QueueFor: strings.TrimSpace(from.Get("queue_for")), values: map[string]string{}}
+	if f.Kind == "" {
+		f.Kind = "glob"
+	}
+	f.Ready = f.Fun != ""
+	f.TestKnown = knowsTest(f.Fun)
+	f.Test = f.TestKnown
+	shown := from.Get("shown")
+	if shown != "" && shown != f.Fun {
+		return f
+	}
+	f.Lines = from.Get("args")
+	if shown != "" {
+		f.Test = f.TestKnown && from.Get("test") != ""
+	}
+	for name := range from {
+		if name, ok := strings.CutPrefix(name, valuePrefix); ok {
+			f.values[name] = from.Get(valuePrefix + name)
+		}
+	}
+	return f
+}
+
+// knowsTest reports whether a function only says what it would do if it is called with test=True.
+func knowsTest(fun string) bool {
+	return slices.Contains([]string{"state.apply", "state.highstate", "state.sls", "state.sls_id", "state.single", "state.high",
+		"state.low", "state.top", "state.template", "state.template_str"}, fun)
+}
+
+// order returns the order of a form.
+func (f *runForm) order(from url.Values) (*data.Map, error) {
+	if f.Text == "" || f.Fun == "" {
+		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: "A job needs a target and a function."}
+	}
+	args, named, err := f.arguments(from)
+	if err != nil {
+		return nil, err
+	}
+	if f.Test {
+		named.Set("test", true)
+	}
+	low := data.NewMap("tgt", f.value(), "tgt_type", f.Kind, "fun", f.Fun)
+	low.Set("arg", loader.ConditionInput(args, nil))
+	if named.Len() > 0 {
+		low.Set("kwarg", named)
+	}
+	if f.Timeout != "" {
+		low.Set("timeout", f.Timeout)
+	}
+	if f.Batch != "" {
+		low.Set("batch", f.Batch)
+	}
+	if f.Queue {
+		low.Set("queue", true)
+		if f.QueueFor != "" {
+			low.Set("queue", f.QueueFor)
+		}
+	}
+	return low, nil
+}
+
+// arguments returns the arguments of a form. Those with fields are given by name, unless further ones
+// by position stand behind them.
+func (f *runForm) arguments(from url.Values) (args []any, named *data.Map, err error) {
+	args, named = readArguments(f.Lines)
+	order := from["param"]
+	if len(args) > 0 && len(order) > 0 {
+		var before []any
+		for _, name := range order {
+			text := f.values[name]
+			if text == "" && !from.Has(defaultPrefix+name) {
+				return nil, nil, &netapi.Fault{Status: http.StatusBadRequest, Text: "The argument " + name + " is missing."}
+			}
+			if text == "" {
+				text = from.Get(defaultPrefix + name)
+			}
+			before = append(before, loader.YAMLArg(text))
+		}
+		return append(before, args...), named, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.values)) {
+		if text := f.values[name]; text != "" {
+			named.Set(name, loader.YAMLArg(text))
+		}
+	}
+	return args, named, nil
+}
+
+// showRun shows the form with what the master and one minion know of its target and function.
+func (q *request) showRun(status int, f *runForm) error {
+	asked := f.target
+	if asked.Text == "" {
+		asked = target{"*", "glob"}
+	}
+	p := q.preview(asked)
+	if f.Text != "" {
+		f.Preview = p
+	}
+	if f.Asked = p.someone(); f.Asked != "" {
+		q.askFunction(f)
+	} else if f.Ready {
+		f.Note = "No connected minion of the target is known, so the documentation and the arguments of " + f.Fun + " cannot be shown."
+	}
+	f.place()
+	title := "Run"
+	if f.Fun != "" {
+		title = "Run " + f.Fun
+	}
+	return q.render(status, "run", title, f)
+}
+
+// askFunction asks one minion for its functions, and for the documentation and the arguments of the
+// chosen one.
+func (q *request) askFunction(f *runForm) {
+	var doc, spec any
+	var err error
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		if names, err := q.call(f.Asked, "sys.list_functions"); err == nil {
+			f.Functions = data.TextsOf(names)
+		}
+	})
+	if f.Ready {
+		asking.Go(func() { doc, _ = q.call(f.Asked, "sys.doc", f.Fun) })
+		asking.Go(func() { spec, err = q.call(f.Asked, "sys.argspec", f.Fun) })
+	}
+	asking.Wait()
+	if !f.Ready {
+		return
+	}
+	if docs, ok := doc.(*data.Map); ok {
+		f.Doc = strings.TrimSpace(docs.Text(f.Fun))
+	}
+	specs, _ := spec.(*data.Map)
+	one, ok := specs.Value(f.Fun).(*data.Map)
+	switch {
+	case refused(err):
+		f.Note = "You lack the rights to sys.doc and sys.argspec, so the documentation and the arguments cannot be shown."
+	case err != nil:
+		f.Note = netapi.FaultOf(err).Text + " The documentation and the arguments cannot be shown."
+	case !ok:
+		f.Note = "The minion " + f.Asked + " has no function " + f.Fun + "."
+	default:
+		f.Spec = argumentFormOf(one)
+	}
+}
+
+// argumentFormOf returns the form for an answer of sys.argspec.
+func argumentFormOf(spec *data.Map) *argumentForm {
+	a := &argumentForm{More: data.Truth(spec.Value("varargs")), Named: data.Truth(spec.Value("kwargs"))}
+	names, defaults := data.TextsOf(spec.Value("args")), data.ListOf(spec.Value("defaults"))
+	for i, name := range names {
+		field := argumentField{Name: name, Required: i < len(names)-len(defaults)}
+		if !field.Required {
+			field.Default = argumentText(defaults[i-(len(names)-len(defaults))])
+		}
+		a.Fields = append(a.Fields, field)
+	}
+	return a
+}
+
+// place puts the arguments into the fields of the function: those that were typed there, and those of
+// an earlier job, which come as lines.
+func (f *runForm) place() {
+	if f.Spec == nil {
+		var lines []string // what has no field any more
+		for _, name := range slices.Sorted(maps.Keys(f.values)) {
+			if f.values[name] != "" {
+				lines = append(lines, name+"="+f.values[name])
+			}
+		}
+		f.Lines = strings.Join(append(lines, strings.TrimRight(f.Lines, "\r\n")), "\n")
+		f.Lines = strings.Trim(f.Lines, "\n")
+		return
+	}
+	var rest []string
+	at := 0
+	for line := range strings.Lines(f.Lines) {
+		line = strings.TrimRight(line, "\r\n")
+		name, value, isNamed := loader.ParseKwarg(line)
+		i := slices.IndexFunc(f.Spec.Fields, func(field argumentField) bool { return field.Name == name })
+		switch {
+		case strings.TrimSpace(line) == "":
+		case isNamed && i >= 0 && f.values[name] == "":
+			f.values[name] = value
+		case !isNamed && len(f.values) == 0 && at < len(f.Spec.Fields):
+			f.Spec.Fields[at].Value = line
+			at++
+		default:
+			rest = append(rest, line)
+		}
+	}
+	f.Lines = strings.Join(rest, "\n")
+	for i := range f.Spec.Fields {
+		field := &f.Spec.Fields[i]
+		if v := f.values[field.Name]; v != "" {
+			field.Value = v
+		}
+		if f.TestKnown && field.Name == "test" {
+			field.Name = "" // it has its own box
+		}
+	}
+	f.Spec.Fields = slices.DeleteFunc(f.Spec.Fields, func(field argumentField) bool { return field.Name == "" })
+}
+
+// errNoJob means that the job cache has no such job.
+var errNoJob = errors.New("no such job")

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/netapi"
+)
+
+// A target selects minions, as a user wrote it.
+type target struct {
+	Text, Kind string
+}
+
+// A targetKind is a kind of target with its name on pages.
+type targetKind struct{ Value, Name string }
+
+func targetKinds() []targetKind {
+	return []targetKind{{"glob", "Glob"}, {"list", "List"}, {"grain", "Grain"}, {"compound", "Compound"}, {"nodegroup", "Nodegroup"},
+		{"pillar", "Pillar"}, {"pcre", "Regular expression"}, {"grain_pcre", "Grain, regular expression"},
+		{"pillar_pcre", "Pillar, regular expression"}, {"pillar_exact", "Pillar, exact"}, {"ipcidr", "Address or network"},
+		{"range", "Range"}}
+}
+
+// value returns a target as the master expects it.
+func (t target) value() any {
+	if t.Kind == "list" {
+		return data.Values(loader.SplitInput(t.Text))
+	}
+	return t.Text
+}
+
+// targetOf returns the target of a job as a user writes it.
+func targetOf(v any, kind string) target {
+	if list, ok := v.([]any); ok {
+		return target{strings.Join(data.Texts(list), ","), "list"}
+	}
+	return target{data.Str(v), kind}
+}
+
+// A preview says which minions a target matches, before anything is sent.
+type preview struct {
+	Known            bool
+	Total, Connected int
+	// HasConnected says that it is known which minions are connected.
+	HasConnected bool
+	Minions      []previewMinion
+	More         int
+	Note         string // why something is not known
+}
+
+type previewMinion struct {
+	ID        string
+	Connected bool
+}
+
+// previewSize limits the minions that a preview names.
+const previewSize = 100
+
+// preview asks the master which minions a target matches. Brine's master knows for all targets; Salt's
+// for globs and lists.
+func (q *request) preview(t target) *preview {
+	v, err := q.runner("manage.fleet", "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
+	m, ok := v.(*data.Map)
+	switch {
+	case err == nil && ok && m.Has("total"):
+		return previewOf(m)
+	case err != nil && refused(err):
+		return &preview{Note: "Which minions match cannot be shown: you lack the right @runner to manage.fleet."}
+	case t.Kind == "glob", t.Kind == "list":
+		return q.previewOfKeys(t)
+	}
+	return &preview{Note: "Which minions match a target of this kind is known when the job has been sent."}
+}
+
+func previewOf(m *data.Map) *preview {
+	p := &preview{Known: true, HasConnected: true, Total: number(m.Value("total")), Connected: number(m.Value("connected"))}
+	for _, v := range data.ListOf(m.Value("minions")) {
+		if one, ok := v.(*data.Map); ok {
+			p.Minions = append(p.Minions, previewMinion{one.Text("id"), data.Truth(one.Value("connected"))})
+		}
+	}
+	p.More = p.Total - len(p.Minions)
+	return p
+}
+
+// previewOfKeys compares a target with the accepted keys.
+func (q *request) previewOfKeys(t target) *preview {
+	v, err := q.wheel("key.list_all")
+	if err != nil {
+		if refused(err) {
+			return &preview{Note: "Which minions match cannot be shown: you lack the right @wheel to key.list_all."}
+		}
+		return &preview{Note: "Which minions match cannot be shown: " + netapi.FaultOf(err).Text}
+	}
+	keys, _ := v.(*data.Map)
+	p := &preview{Known: true}
+	there, err := q.connected()
+	p.HasConnected = err == nil
+	if err != nil {
+		p.Note = "Which of them are connected is not known: the runner manage.present does not say so."
+	}
+	var wanted []string
+	if t.Kind == "list" {
+		wanted = loader.SplitInput(t.Text)
+	}
+	for _, id := range data.TextsOf(keys.Value("minions")) {
+		if t.Kind == "glob" && !loader.Glob(t.Text, id) || t.Kind == "list" && !slices.Contains(wanted, id) {
+			continue
+		}
+		p.Total++
+		if there[id] {
+			p.Connected++
+		}
+		if len(p.Minions) < previewSize {
+			p.Minions = append(p.Minions, previewMinion{id, there[id]})
+		}
+	}
+	p.More = p.Total - len(p.Minions)
+	return p
+}
+
+// connected returns the connected minions.
+func (q *request) connected() (map[string]bool, error) {
+	v, err := q.runner("manage.present")
+	if err != nil {
+		return nil, err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: data.Str(v)}
+	}
+	there := make(map[string]bool, len(list))
+	for _, id := range data.Texts(list) {
+		there[id] = true
+	}
+	return there, nil
+}
+
+// someone returns a minion of a preview that can be asked, a connected one if that is known.
+func (p *preview) someone() string {
+	for _, m := range p.Minions {
+		if m.Connected {
+			return m.ID
+		}
+	}
+	if p.HasConnected || len(p.Minions) == 0 {
+		return ""
+	}
+	return p.Minions[0].ID
+}
+
+func number(v any) int {
+	n, err := loader.Int(v)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
