@@ -162,7 +162,8 @@ func await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, er
 
 // ControlLow is Control for arguments in the form in which the clients of Salt's HTTP interface give
 // them: low has arguments by name, which may be arg and kwarg (salt/netapi/__init__.py, runner and
-// wheel). The result has the fields tag and data, as the master's events have.
+// wheel). nocache asks Brine's master not to store the result of a runner that only reads; Salt's stores
+// it. The result has the fields tag and data, as the master's events have.
 func (l *Local) ControlLow(ctx context.Context, kind, fun string, low *data.Map) (*data.Map, error) {
 	load, err := l.lowLoad(kind, fun, low)
 	if err != nil {
@@ -185,7 +186,12 @@ func (l *Local) BeginLow(ctx context.Context, kind, fun string, low *data.Map) (
 // lowLoad returns an order with the login of l. The arguments of a runner are in the field kwarg,
 // those of a wheel function beside the login.
 func (l *Local) lowLoad(kind, fun string, low *data.Map) (*data.Map, error) {
-	given := data.NewMap("kwarg", low.Clone())
+	words := low.Clone()
+	words.Delete("nocache")
+	given := data.NewMap("kwarg", words)
+	if data.Truth(low.Value("nocache")) {
+		given.Set("nocache", true)
+	}
 	if kind != "runner" {
 		given = low.Clone()
 		for _, taken := range []string{"cmd", "fun", "key", "user", "token", "eauth", "username", "password"} {

@@ -25,9 +25,9 @@ func (q *request) order(low *data.Map) (any, error) {
 	return answer.Items[0], nil
 }
 
-// runner calls a runner with arguments by name.
+// runner calls a runner with arguments by name. The results of those that only read are not stored.
 func (q *request) runner(fun string, args ...any) (any, error) {
-	low := data.NewMap("client", "runner", "fun", fun)
+	low := data.NewMap("client", "runner", "fun", fun, "nocache", true)
 	low.Set("kwarg", data.NewMap(args...))
 	return q.order(low)
 }

@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/brineproject/brine/auth"
@@ -202,8 +203,16 @@ func (c *control) order(ctx context.Context, cmd *channel.Command, kind runners.
 	if err := who.MayRun(string(kind), call.Fun, args, kwargs); err != nil {
 		return call, c.refuse(string(kind), cmd, credentials.Kind, err), nil
 	}
+	call.Transient = data.Truth(load.Value("nocache")) && looks(kind, call.Fun)
 	c.watchers.recordInitiator(call.JID, who, cmd.Caller.Remote)
 	return call, nil, nil
+}
+
+// looks reports whether a function only reads what the master knows, so that its caller may ask for its
+// result not to be stored (nocache). Other calls are always in the history of jobs.
+func looks(kind runners.Kind, fun string) bool {
+	return kind == runners.Runner && slices.Contains([]string{"jobs.active", "jobs.list_job", "jobs.list_jobs", "jobs.status",
+		"manage.fleet", "manage.present", "cache.grains", "queue.list", "config.get"}, fun)
 }
 
 // lowOf returns the arguments of an order. Those of a runner are in the field kwarg. Those of a

@@ -246,3 +246,31 @@ func TestWheelTellsOnce(t *testing.T) {
 		t.Error("the key is still there")
 	}
 }
+
+// TestResultThatIsNotStored asks for results not to be stored: only those of runners that merely look
+// are left out.
+func TestResultThatIsNotStored(t *testing.T) {
+	b := newBench(t, nil, "web1")
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/run/"}})
+	defer events.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- b.parts.control.serve(ctx) }()
+	defer func() { stop(); <-done }()
+	for fun, want := range map[string]int{"jobs.active": 0, "test.arg": 1} {
+		reply := b.clear(t, data.NewMap("cmd", "runner", "fun", fun, "kwarg", data.NewMap(), "nocache", true,
+			"key", b.key, "user", "root")).(*data.Map)
+		limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		for tag := ""; tag != reply.Text("tag")+"/ret"; {
+			e, err := events.Next(limited)
+			if err != nil {
+				t.Fatalf("%s does not end: %v", fun, err)
+			}
+			tag = e.Tag
+		}
+		cancel()
+		if kept, err := b.jobs.Returns(t.Context(), job.ID(reply.Text("jid"))); len(kept) != want {
+			t.Errorf("%s: %d results are stored (%v), want %d", fun, len(kept), err, want)
+		}
+	}
+}

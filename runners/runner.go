@@ -61,6 +61,8 @@ type Call struct {
 	JID  job.ID
 	User string
 	Tag  bool // the events carry the tag as a field, as those of wheel calls do
+	// Transient results are not stored: pages that renew themselves would fill the job cache.
+	Transient bool
 
 	Show  func(suffix string, body *data.Map) // receives each event except new; may be nil
 	Print func(text string)                   // prints the function's output; may be nil
@@ -108,7 +110,7 @@ func (c *Client) Run(ctx context.Context, call Call) *data.Map {
 	} else {
 		d.Set("success", succeeded(state, d.Value("return")))
 	}
-	c.end(ctx, run, d)
+	c.end(ctx, run, d, !call.Transient)
 	return d
 }
 
@@ -183,10 +185,10 @@ type UnableError struct{ Text string }
 
 func (e *UnableError) Error() string { return e.Text }
 
-// end stores the result and fires the last event.
-func (c *Client) end(ctx context.Context, run *Run, d *data.Map) {
+// end stores the result, if it is to be kept, and fires the last event.
+func (c *Client) end(ctx context.Context, run *Run, d *data.Map, keep bool) {
 	ctx = context.WithoutCancel(ctx) // an interrupted call also has a result
-	if c.o.Keep != nil {
+	if keep && c.o.Keep != nil {
 		if err := c.o.Keep(ctx, &Done{ID: c.o.ID, JID: run.ID,
 			Data: run.veil.redacted(d)}); err != nil {
 			c.o.Log.WithError(err).Error("Could not store job cache info. Job details for this run may be unavailable.")
