@@ -291,7 +291,7 @@ func (b *browser) testSilentMinion(t *testing.T) {
 		t.Fatal(err)
 	}
 	jid := b.start(t, "tgt", "*", "fun", "test.ping")
-	b.await(t, jid, "1 not connected").want(t, 200, "2 returned")
+	b.await(t, jid, "2 returned").want(t, 200, "1 not connected")
 	jid = b.start(t, "tgt", "m3", "fun", "test.ping", "queue", "yes", "queue_for", "2h")
 	b.await(t, jid, "1 queued")
 }
