@@ -15,12 +15,14 @@ import (
 // The script goes on from there.
 const (
 	eventRows  = 100
+	eventsRead = 1000 // of which those are left out that pages only ask
 	eventBytes = 512 << 10
 )
 
 // An eventPage is the page of events.
 type eventPage struct {
 	Tag, Job string
+	All      bool // also the events of what pages only ask
 	Tabs     []eventTab
 	Rows     []eventRow // the newest first
 	Follow   string     // address of the stream that goes on behind the rows
@@ -42,18 +44,25 @@ type eventRow struct {
 	Job, JobRef string // the job and its page
 	Note, Look  string // what happened, and the look of its badge
 	Data        *data.Map
-	Size        int // of data that is too much for the page, in KiB
+	Quiet       bool // it belongs to a runner that only reads for a page
+	Size        int  // of data that is too much for the page, in KiB
 }
 
 // eventList shows the last events, and follows them.
 func eventList(q *request) error {
 	query := q.r.URL.Query()
-	p := &eventPage{Tag: strings.TrimSpace(query.Get("tag")), Job: strings.TrimSpace(query.Get("job"))}
-	items, after := q.Hub.Recent(stream.Filter{Tag: p.Tag, Job: p.Job, May: q.streams().May(q.caller)}, eventRows)
+	p := &eventPage{Tag: strings.TrimSpace(query.Get("tag")), Job: strings.TrimSpace(query.Get("job")), All: query.Get("all") != ""}
+	items, after := q.Hub.Recent(stream.Filter{Tag: p.Tag, Job: p.Job, May: q.streams().May(q.caller)}, eventsRead)
 	left := eventBytes
 	for _, i := range slices.Backward(items) {
-		size := len(i.JSON())
 		row := q.eventRow(i)
+		if row.Quiet && !p.All {
+			continue
+		}
+		if len(p.Rows) == eventRows {
+			break
+		}
+		size := len(i.JSON())
 		if left -= size; left < 0 {
 			row.Data, row.Size = nil, (size+1023)>>10
 		}
@@ -105,7 +114,7 @@ func (q *request) eventRow(i stream.Item) eventRow {
 	if err != nil {
 		m = data.NewMap("_error", err.Error())
 	}
-	row := eventRow{Tag: i.Tag(), Data: m, Minion: m.Text("id"), Job: m.Text("jid")}
+	row := eventRow{Tag: i.Tag(), Data: m, Minion: m.Text("id"), Job: m.Text("jid"), Quiet: m.Value("nocache") == true}
 	row.At, row.Time = eventTime(m.Text("_stamp"), q.Now().UTC().Format("2006-01-02"))
 	switch fun := m.Value("fun").(type) {
 	case string:
@@ -113,7 +122,7 @@ func (q *request) eventRow(i stream.Item) eventRow {
 	case []any:
 		row.Fun = strings.Join(data.Texts(fun), ", ")
 	}
-	if row.Job != "" {
+	if row.Job != "" && !row.Quiet { // its result is not stored
 		row.JobRef = q.jobHref(row.Job, row.Fun)
 	}
 	row.Note, row.Look = eventNote(row.Tag, m)

@@ -55,3 +55,12 @@ func TestEvents(t *testing.T) {
 	b.order(t, "local", "m1", "test.echo", strings.Repeat("long ", 200_000))
 	b.sees(t, "/events?tag=salt/job/*/ret/*", "The data is left out of this page: ")
 }
+
+// The page does not show what it has asked itself.
+func TestEventsOfPages(t *testing.T) {
+	b := open(t, "m1")
+	b.logIn(t, "saltdev")
+	b.get(t, "/minions").want(t, 200, "m1")
+	b.get(t, "/events").lacks(t, "runner.manage.fleet")
+	b.get(t, "/events?all=1").want(t, 200, "runner.manage.fleet")
+}

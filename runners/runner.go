@@ -91,6 +91,9 @@ func (c *Client) Run(ctx context.Context, call Call) *data.Map {
 		d.Set("tag", tag)
 	}
 	d.Set("user", call.User)
+	if call.Transient {
+		d.Set("nocache", true) // for those who watch events
+	}
 	if loader.ScopeOf(ctx) == nil { // a call within another ends with that
 		scoped, scope := loader.WithScope(ctx)
 		defer func() {

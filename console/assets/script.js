@@ -140,7 +140,9 @@ class EventList {
   }
 
   take(text) {
-    this.kept.push(text);
+    const event = JSON.parse(text);
+    if (event.data.nocache === true && this.list.dataset.all === undefined) return; // what a page asks
+    this.kept.push(event);
     if (this.kept.length > this.most) this.kept.shift();
     this.timer ||= setTimeout(() => this.draw(), 200);
   }
@@ -149,7 +151,7 @@ class EventList {
     this.timer = 0;
     this.say();
     if (this.paused) return;
-    const rows = this.kept.map((text) => this.row(JSON.parse(text))).reverse();
+    const rows = this.kept.map((event) => this.row(event)).reverse();
     this.kept = [];
     this.list.prepend(...rows);
     while (this.list.childElementCount > this.most) this.list.lastElementChild.remove();
@@ -179,7 +181,7 @@ class EventList {
     if (typeof data.id === "string" && data.id) links.append(this.link("", "/minions/", data.id));
     if (fun) line.append(" ", make("span", "mono", fun));
     const page = /^runner\.state\.(sls|orch(estrate(_single|_high)?)?)$/.test(fun) ? "/orchestrations/" : "/jobs/";
-    if (typeof data.jid === "string" && data.jid) links.append(this.link("mono", page, data.jid));
+    if (typeof data.jid === "string" && data.jid && data.nocache !== true) links.append(this.link("mono", page, data.jid));
     fold.append(line);
     fold.addEventListener("toggle", () => {
       const tree = make("div", "tree");
