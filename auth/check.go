@@ -142,6 +142,12 @@ func SystemNames() []string {
 	return []string{"file", "ldap", OIDCSystem, "pam", "rest", "sharedsecret"}
 }
 
+// PasswordSystems returns those of them in which a password proves a user. Who logs in at a provider has
+// no password for the master.
+func PasswordSystems() []string {
+	return slices.DeleteFunc(SystemNames(), func(name string) bool { return name == OIDCSystem })
+}
+
 // ForeignSystems returns the names of external_auth systems supported only by Salt (salt/auth).
 func ForeignSystems() []string {
 	return []string{"auto", "django", "keystone", "mysql", "pki", "yubico"}

@@ -105,7 +105,7 @@ func (h *held) rightsOf(
 			groups = groupsOf(ctx, g, s, l)
 		}
 		users, _ := h.ExternalAuth.Value(name).(*data.Map)
-		list = listOf(users, l.Name, groups, h.PermissiveACL)
+		list = RightsOf(users, l.Name, groups, h.PermissiveACL)
 	}
 	if e, ok := s.(Expander); ok {
 		expanded, err := h.expansions.of(ctx, g.now, name, e, list)
@@ -154,10 +154,10 @@ func groupsOf(ctx context.Context, g *Gate, s System, l Login) []string {
 	return groups
 }
 
-// listOf returns the rights under a user's name and their groups, which end in %. The rights under
+// RightsOf returns the rights under a user's name and their groups, which end in %. The rights under
 // * are added if there are none under the name, or permissive_acl is on (salt/utils/minions.py,
 // fill_auth_list).
-func listOf(users *data.Map, name string, groups []string, permissive bool) []any {
+func RightsOf(users *data.Map, name string, groups []string, permissive bool) []any {
 	var list []any
 	named := false
 	for k, v := range users.All() {

@@ -220,7 +220,7 @@ func TestListOfAsSalt(t *testing.T) {
 	a := salt(t)
 	users := value(a.ExternalAuth).(*data.Map)
 	for _, c := range a.Fill {
-		got, want := listOf(users, c.Name, c.Groups, c.Permissive), value(c.Rights).([]any)
+		got, want := RightsOf(users, c.Name, c.Groups, c.Permissive), value(c.Rights).([]any)
 		if c.Permissive { // Salt compares * with the name as if that were the pattern
 			want = append(want, "s")
 		}

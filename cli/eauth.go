@@ -68,7 +68,7 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 func (s *saltRun) noSystem() *Exit {
 	e := &Exit{Code: exitUnauthenticated, Stderr: "ERROR: Authentication failed\n"}
 	e.Stdout = fmt.Sprintf("The specified external authentication system %q is not available\nAvailable eauth types: %s\n",
-		s.o.EAuth, strings.Join(auth.SystemNames(), ", "))
+		s.o.EAuth, strings.Join(auth.PasswordSystems(), ", "))
 	if slices.Contains(auth.ForeignSystems(), s.o.EAuth) {
 		e.Stderr = fmt.Sprintf("Salt's authentication system %s is not built into this version\n",
 			s.o.EAuth) + e.Stderr
@@ -90,7 +90,7 @@ func (s *saltRun) warnUnusedLogin() {
 // hasSystem reports whether the master may have the system of -a. A Salt master may have others,
 // which also ask for a name and a password.
 func (s *saltRun) hasSystem() bool {
-	if slices.Contains(auth.SystemNames(), s.o.EAuth) || ownSystem(s.opts, s.o.EAuth) {
+	if slices.Contains(auth.PasswordSystems(), s.o.EAuth) || ownSystem(s.opts, s.o.EAuth) {
 		return true
 	}
 	// only a Brine master has it

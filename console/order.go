@@ -52,7 +52,7 @@ func (q *request) wheel(fun string, args ...any) (any, error) {
 // the minion does not answer.
 func (q *request) call(minion, fun string, args ...any) (any, error) {
 	v, err := q.order(data.NewMap("client", "local", "tgt", []any{minion}, "tgt_type", "list", "fun", fun, "arg", args,
-		"timeout", int64(5), "full_return", true))
+		"timeout", int64(5), "full_return", true, "nocache", true))
 	if err != nil {
 		return nil, err
 	}

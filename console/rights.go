@@ -45,10 +45,7 @@ type pageNeed struct {
 // rights shows the rights of the user.
 func rights(q *request) error {
 	t := q.session.Token
-	list := data.ListOf(q.Gate.Perms(t))
-	if _, none := q.Gate.Perms(t).(*data.Map); none {
-		list = nil
-	}
+	list := q.Gate.Rights(t)
 	who := auth.FromRights(t.User, list)
 	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: pageNeeds(who), Kinds: fleetKinds(),
 		Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"), For: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}

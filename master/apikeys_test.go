@@ -25,6 +25,11 @@ func TestAPIKeyHasItsOwnRights(t *testing.T) {
 			return secret
 		}
 		b.doesAll(t, key("all", ".*", "@runner", "@wheel"))
+		load := data.NewMap("cmd", "runner", "fun", "auth.mk_key", "token", key("maker", "@runner", "@auth", data.NewMap("@runner", "auth.*")),
+			"kwarg", data.NewMap("name", "x", "rights", ".*"))
+		if reply := b.clear(t, load); did("runner", reply) {
+			t.Errorf("a rule allows to make keys, and so to have any right: %s", data.Repr(reply))
+		}
 		narrow := key("narrow", data.NewMap("web*", []any{"test.version"}), "@jobs")
 		for _, cmd := range []string{"publish", "runner", "wheel"} {
 			if reply := b.clear(t, b.orders(t, data.NewMap("token", narrow))[cmd]); did(cmd, reply) {
@@ -40,7 +45,7 @@ func TestAPIKeyHasItsOwnRights(t *testing.T) {
 				t.Errorf("%s: %s", fun, data.Repr(reply))
 			}
 		}
-		load := data.NewMap("cmd", "mk_token", "token", narrow, "eauth", "key", "username", "fred", "password", narrow)
+		load = data.NewMap("cmd", "mk_token", "token", narrow, "eauth", "key", "username", "fred", "password", narrow)
 		if m, _ := b.clear(t, load).(*data.Map); m.Has("token") {
 			t.Errorf("a key makes a token: %s", data.Repr(m))
 		}

@@ -22,6 +22,8 @@ type Options struct {
 	Tokens   Tokens
 	// External is the option external_auth, for the rights that an answer to a login lists.
 	External *data.Map
+	// Permissive is the option permissive_acl.
+	Permissive bool
 	// TokenExpire is the option token_expire, for the tokens that the gate makes itself.
 	TokenExpire time.Duration
 	Audit       *Audit // nil writes none

@@ -201,3 +201,25 @@ func TestNetwork(t *testing.T) {
 		t.Error("no address has a network")
 	}
 }
+
+// The rights of '*' are those of users without their own, as on the master; those of a token come first.
+func TestRightsAreThoseOfTheMaster(t *testing.T) {
+	g, _, _ := newGate(&Door{OwnEvents: true})
+	g.External = data.NewMap("pam", data.NewMap("*", []any{"@events"}, "bob", []any{"test.ping"}))
+	for name, c := range map[string]struct {
+		token      Token
+		permissive bool
+		want       string
+	}{
+		"without rights of their own": {Token{User: "ann", Eauth: "pam"}, false, "['@events']"},
+		"with rights of their own":    {Token{User: "bob", Eauth: "pam"}, false, "['test.ping']"},
+		"permissive_acl":              {Token{User: "bob", Eauth: "pam"}, true, "['test.ping', '@events']"},
+		"rights of the token":         {Token{User: "ann", Eauth: "pam", Rights: []any{"@jobs"}}, true, "['@jobs']"},
+		"another system":              {Token{User: "ann", Eauth: "ldap"}, false, "[]"},
+	} {
+		g.Permissive = c.permissive
+		if got := data.Repr(g.Rights(c.token)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

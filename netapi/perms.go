@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 )
 
@@ -55,6 +56,16 @@ func (g *Gate) ReadsAll(c Caller) bool {
 	if err != nil {
 		return false
 	}
-	rights, _ := g.Perms(t).([]any)
+	rights := g.Rights(t)
 	return slices.Contains(rights, any(".*")) || slices.Contains(rights, any("@events"))
+}
+
+// Rights returns the rights that the master looks at for the user of a token: those of the token itself,
+// or those of external_auth. The rights of '*' count for users without their own, or with permissive_acl.
+func (g *Gate) Rights(t Token) []any {
+	if t.Rights != nil {
+		return t.Rights
+	}
+	system, _ := g.External.Value(t.Eauth).(*data.Map)
+	return auth.RightsOf(system, t.User, t.Groups, g.Permissive)
 }

@@ -23,12 +23,14 @@ type Token struct {
 	User, Eauth   string
 	Start, Expire time.Time
 	Groups        []string
+	Rights        []any // those that the token itself has (auth_list); nil if external_auth counts
 }
 
 // tokenOf reads a token from the form in which the master gives it. ok is false if it is none.
 func tokenOf(m *data.Map) (t Token, ok bool) {
 	t = Token{Value: m.Text("token"), User: m.Text("name"), Eauth: m.Text("eauth"),
 		Start: moment(m.Value("start")), Expire: moment(m.Value("expire")), Groups: data.TextsOf(m.Value("groups"))}
+	t.Rights, _ = m.Value("auth_list").([]any)
 	return t, t.Value != "" && !t.Expire.IsZero()
 }
 

@@ -130,7 +130,8 @@ func (p *program) build(ports []net.Listener) error {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
-			External: external, TokenExpire: p.loaded.cfg.TokenExpire, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
+			External: external, Permissive: p.loaded.cfg.PermissiveACL, TokenExpire: p.loaded.cfg.TokenExpire,
+			Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
 		var console OpenConsole
 		if i == 0 && p.loaded.settings.Console {
 			console = doors.Console

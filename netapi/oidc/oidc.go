@@ -21,7 +21,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
@@ -52,11 +51,11 @@ type Provider struct {
 	box   *box
 	turns chan struct{}
 
-	mu    sync.Mutex // held while the provider is asked for its addresses
-	known *goidc.Provider
-	until time.Time
-	fault error // why the last try failed
-	again time.Time
+	asking chan struct{} // has an element while the provider is asked for its addresses, and for what follows
+	known  *goidc.Provider
+	until  time.Time
+	fault  error // why the last try failed
+	again  time.Time
 }
 
 // New returns a Provider. It does not ask it anything yet.
@@ -73,7 +72,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{Options: o, box: b, turns: make(chan struct{}, mostAtOnce)}, nil
+	return &Provider{Options: o, box: b, turns: make(chan struct{}, mostAtOnce), asking: make(chan struct{}, 1)}, nil
 }
 
 // bounded limits answers.
@@ -92,8 +91,12 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // find returns the provider's addresses.
 func (p *Provider) find(ctx context.Context) (*goidc.Provider, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	now := p.Now()
 	if p.known != nil && now.Before(p.until) {
 		return p.known, nil

@@ -72,5 +72,5 @@ func (o *owners) owns(user, tag string) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	owner, known := o.users[job]
-	return known && user != "" && (owner == user || owner == "auth_"+user)
+	return known && user != "" && owner == user
 }

@@ -12,7 +12,7 @@ func TestOwnersOfEvents(t *testing.T) {
 	may := func(tag string) bool { return hub.Owns("ann", tag) }
 	l := listen(t, hub, Filter{User: "ann", May: may})
 	for _, e := range []struct{ tag, user string }{
-		{"salt/job/1/new", "ann"}, {"salt/job/2/new", "bob"}, {"salt/run/3/new", "ann"}, {"salt/wheel/4/new", "auth_ann"},
+		{"salt/job/1/new", "ann"}, {"salt/job/2/new", "bob"}, {"salt/run/3/new", "ann"}, {"salt/wheel/4/new", "ann"}, {"salt/job/5/new", "auth_ann"},
 		{"salt/job/2/new", "ann"}, // forged: the job is bob's
 		{"1", ""}, {"2", ""}, {"salt/job/1/ret/m1", ""}, {"salt/job/2/ret/m1", ""}, {"salt/run/3/ret", ""}, {"salt/wheel/4/ret", ""},
 		{"salt/job/9/ret/m1", "ann"}, {"salt/auth", ""}, {"salt/netapi/hook/1", ""}, {"salt/minion/1/start", ""}, {"salt/batch/1/done", ""},
