@@ -47,7 +47,8 @@ func start(ctx context.Context, p *plan, dir, command string) (*api, error) {
 		return nil, fmt.Errorf("copy the configuration: %w", err)
 	}
 	words := strings.Fields(command)
-	a := &api{errors: &bytes.Buffer{}, ended: make(chan struct{}), url: fmt.Sprintf("http://127.0.0.1:%d", port), login: p.login}
+	a := &api{errors: &bytes.Buffer{}, ended: make(chan struct{}), url: fmt.Sprintf("http://127.0.0.1:%d", port),
+		login: p.login, token: p.token}
 	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
 	a.command = exec.Command(words[0], append(words[1:], "-c", etc)...)
 	a.command.Stdout, a.command.Stderr = a.errors, a.errors
@@ -56,7 +57,11 @@ func start(ctx context.Context, p *plan, dir, command string) (*api, error) {
 		return nil, err
 	}
 	go func() { defer close(a.ended); _ = a.command.Wait() }() // a signal ends it
-	if err := errors.Join(a.ready(ctx), a.logIn(ctx)); err != nil {
+	err = a.ready(ctx)
+	if err == nil {
+		a.session, err = a.newSession(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, a.stop(), fmt.Errorf("it has written: %s", a.errors))
 	}
 	return a, nil
@@ -156,24 +161,6 @@ func (a *api) stop() error {
 // credentials are the fields of a login.
 func (l login) credentials() map[string]any {
 	return map[string]any{"username": l.user, "password": l.password, "eauth": l.eauth}
-}
-
-// logIn makes a session and a token.
-func (a *api) logIn(ctx context.Context) error {
-	session, err := a.newSession(ctx)
-	if err != nil {
-		return err
-	}
-	_, body, err := a.send(ctx, "POST", "/token", []any{a.login.credentials()})
-	if err != nil {
-		return err
-	}
-	var tokens []struct{ Token string }
-	if err := json.Unmarshal(body, &tokens); err != nil || len(tokens) != 1 || tokens[0].Token == "" {
-		return fmt.Errorf("POST /token: there is no token in %s", body)
-	}
-	a.session, a.token = session, tokens[0].Token
-	return nil
 }
 
 // newSession logs in and returns the session.

@@ -4,8 +4,7 @@
 //	apispeed -master /etc/salt -salt /usr/bin/salt-api -brine bin/salt-api -password SECRET
 //
 // -master names the configuration directory of a master that runs on this host, with minions. Its
-// external_auth must give the user all functions and runners, and netapi_enable_clients must name local
-// and runner. Each program gets a copy of that configuration with a port of its own. Without -salt only
+// external_auth must give the user all functions, and netapi_enable_clients must name local. Each program gets a copy of that configuration with a port of its own. Without -salt only
 // one program is measured, as with
 //
 //	apispeed -master /etc/salt -brine bin/salt-api -streams 1000 -rate 500 -for 60s -rounds 1 -only events
@@ -17,12 +16,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
 )
 
 func main() {
@@ -39,6 +42,7 @@ type plan struct {
 	master      string // configuration directory
 	salt, brine string // commands of salt-api
 	login       login
+	token       string // of the master, for the user
 	rounds      int
 	clients     int           // that send requests at the same time
 	length      time.Duration // of each load
@@ -95,6 +99,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	token, remove, err := p.login.token(cfg)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	p.token = token
+	if p.salt != "" {
+		remove, err := markMaster(cfg.SockDir)
+		if err != nil {
+			return err
+		}
+		defer remove()
+	}
 	fmt.Fprintf(out, "load of this host: %s\n", loadAverage())
 	r := newReport()
 	for range p.rounds {
@@ -115,6 +132,36 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	r.write(out)
 	fmt.Fprintf(out, "load of this host: %s\n", loadAverage())
 	return nil
+}
+
+// token makes a token of the master. Those of POST /token would not do: a master may hide them in the
+// events by which Salt's salt-api gets them. remove deletes it again.
+func (l login) token(cfg *config.Master) (value string, remove func(), err error) {
+	tokens, err := auth.OpenTokens(cfg.TokenDir, cfg.HashType, nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("open the tokens of the master: %w", err)
+	}
+	now := float64(time.Now().Unix())
+	m := data.NewMap("start", now, "expire", now+12*3600, "name", l.user, "eauth", l.eauth)
+	if err := tokens.Add(m); err != nil {
+		return "", nil, errors.Join(err, tokens.Close())
+	}
+	value = m.Text("token")
+	return value, func() { _ = tokens.Delete(value); _ = tokens.Close() }, nil
+}
+
+// markMaster makes the file by which Salt's salt-api sees that a master runs (salt/netapi/__init__.py,
+// _is_master_running), unless the master has made it. remove removes it again.
+func markMaster(sockDir string) (remove func(), err error) {
+	path := filepath.Join(sockDir, "workers.ipc")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mark the master as running: %w", err)
+	}
+	return func() { _ = os.Remove(path) }, f.Close()
 }
 
 // measure adds the figures of one program.
