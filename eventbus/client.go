@@ -29,12 +29,12 @@ type Client struct {
 	sockets Sockets
 	encoder encoder
 
-	conn   net.Conn // to the pub socket; nil with FireOnly
-	events chan Event
-	room   *semaphore.Weighted // remaining read-ahead, in bytes
-	bound  int64
-	done   chan struct{} // closed when reading has ended
-	err    error         // reason; valid once done is closed
+	conn   net.Conn            // to the pub socket; nil with FireOnly
+	events *queue              // it grows as needed: most clients read few events
+	places *semaphore.Weighted // remaining read-ahead, in events
+	room   *semaphore.Weighted // the same in bytes
+	done   chan struct{}       // closed when reading has ended
+	err    error               // reason; valid once done is closed
 	stop   context.CancelFunc
 
 	mu   sync.Mutex
@@ -48,9 +48,11 @@ func Dial(ctx context.Context, s Sockets, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{sockets: s, encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, nil),
-		done: make(chan struct{}), stop: func() {}}
+		events: newQueue(o.Subscribe.MaxEvents, o.Subscribe.MaxBytes), done: make(chan struct{}), stop: func() {}}
+	c.places, c.room = semaphore.NewWeighted(int64(c.events.maxEvents)), semaphore.NewWeighted(int64(c.events.maxBytes))
 	if o.FireOnly {
 		c.err = ErrClosed
+		c.events.close()
 		close(c.done)
 		return c, nil
 	}
@@ -59,9 +61,6 @@ func Dial(ctx context.Context, s Sockets, o ClientOptions) (*Client, error) {
 		return nil, err
 	}
 	c.conn = conn
-	q := newQueue(o.Subscribe.MaxEvents, o.Subscribe.MaxBytes)
-	c.bound = int64(q.maxBytes)
-	c.events, c.room = make(chan Event, q.maxEvents), semaphore.NewWeighted(c.bound)
 	var reading context.Context
 	reading, c.stop = context.WithCancel(context.Background())
 	go c.read(reading, o.Subscribe.wants())
@@ -80,6 +79,7 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // read reads events from the socket. When the read-ahead limit is reached it waits, and further
 // events stay in the daemon's queue.
 func (c *Client) read(ctx context.Context, wants func(string) bool) {
+	defer c.events.close()
 	defer close(c.done)
 	frames := payload.NewFrameReader(c.conn, max(maxFrame, 4*c.encoder.max+MaxTag))
 	for {
@@ -93,16 +93,11 @@ func (c *Client) read(ctx context.Context, wants func(string) bool) {
 			continue
 		}
 		e.frame = body
-		if err := c.room.Acquire(ctx, c.weight(e)); err != nil {
+		if c.places.Acquire(ctx, 1) != nil || c.room.Acquire(ctx, c.weight(e)) != nil {
 			c.err = ErrClosed
 			return
 		}
-		select {
-		case c.events <- e:
-		case <-ctx.Done():
-			c.err = ErrClosed
-			return
-		}
+		c.events.put(e) // there is room
 	}
 }
 
@@ -113,34 +108,21 @@ func readError(err error) error {
 	return fmt.Errorf("%w: read event: %w", ErrClosed, err)
 }
 
-func (c *Client) weight(e Event) int64 { return min(int64(e.size()), c.bound) }
+func (c *Client) weight(e Event) int64 { return int64(min(e.size(), c.events.maxBytes)) }
 
 // Next waits for the next event. Events already read are returned first. The error is that of ctx,
 // or wraps ErrClosed if the daemon has gone or the client is closed.
 func (c *Client) Next(ctx context.Context) (Event, error) {
-	select {
-	case e := <-c.events:
-		return c.released(e), nil
-	default:
-	}
-	select {
-	case e := <-c.events:
-		return c.released(e), nil
-	case <-ctx.Done():
-		return Event{}, ctx.Err()
-	case <-c.done:
-	}
-	select {
-	case e := <-c.events:
-		return c.released(e), nil
-	default:
+	e, err := c.events.next(ctx)
+	if errors.Is(err, ErrClosed) {
 		return Event{}, c.err
 	}
-}
-
-func (c *Client) released(e Event) Event {
+	if err != nil {
+		return Event{}, err
+	}
+	c.places.Release(1)
 	c.room.Release(c.weight(e))
-	return e
+	return e, nil
 }
 
 // Fire sends an event and returns once it is written to the daemon's socket. The first call
