@@ -1,8 +1,12 @@
 package stream
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +17,7 @@ import (
 // BenchmarkRead measures how long it takes until n listeners have read one event, without goroutines
 // and writing.
 func BenchmarkRead(b *testing.B) {
-	for _, n := range []int{10, 1000} {
+	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			hub := New(Options{})
 			listeners := make([]*Listener, n)
@@ -53,7 +57,7 @@ func (c *countingWriter) FlushError() error {
 // BenchmarkServeSSE measures how long it takes until n streams, each with its goroutine, have flushed
 // one event.
 func BenchmarkServeSSE(b *testing.B) {
-	for _, n := range []int{10, 1000} {
+	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			hub := New(Options{})
 			var wait, streams sync.WaitGroup
@@ -78,6 +82,61 @@ func BenchmarkServeSSE(b *testing.B) {
 			streams.Wait()
 		})
 	}
+}
+
+// BenchmarkStreams measures how long it takes until n clients have read one event from their
+// connections, and the memory that both ends of a stream need.
+func BenchmarkStreams(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			hub := New(Options{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				l, err := hub.Listen(Filter{})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				defer l.Close()
+				ServeSSE(w, r, l, SSEOptions{}) //nolint:errcheck // ErrClosed
+			}))
+			defer server.Close()
+			defer close(hub.done)
+			before := heap()
+			var wait sync.WaitGroup
+			for range n {
+				answer, err := server.Client().Get(server.URL)
+				if err != nil {
+					b.Fatal(err)
+				}
+				go func() {
+					defer answer.Body.Close()
+					for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+						if strings.HasPrefix(lines.Text(), dataPrefix) {
+							wait.Done()
+						}
+					}
+				}()
+			}
+			perStream := float64(heap()-before) / float64(n)
+			e := benchEvent(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				wait.Add(n)
+				hub.add(newEntry(hub, e))
+				wait.Wait()
+			}
+			perDelivery(b, n)
+			b.ReportMetric(perStream, "heap-B/stream")
+		})
+	}
+}
+
+// heap returns the size of what is in use, in bytes.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse)
 }
 
 func perDelivery(b *testing.B, n int) {

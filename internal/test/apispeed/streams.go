@@ -164,6 +164,10 @@ func (r *reader) read(count int, warm func()) error {
 		if err != nil {
 			return fmt.Errorf("read events: event %d of %d has not come: %w", next, count, err)
 		}
+		if bytes.Equal(line, []byte("tag: brine/stream/lost\n")) {
+			why, _ := lines.ReadSlice('\n')
+			return fmt.Errorf("read events: after event %d: %s", next-1, why)
+		}
 		number, ok := bytes.CutPrefix(line, begin)
 		if !ok {
 			continue
