@@ -93,7 +93,8 @@ type Hub struct {
 	run       string        // names this run in positions
 	done      chan struct{} // closed when Run has ended
 	states    *budget
-	owners    *owners // nil if nobody asks
+	owners    *owners   // nil if nobody asks
+	batches   sync.Pool // of *[]byte, for what is written next
 
 	mu    sync.RWMutex
 	ring  ring
@@ -227,6 +228,20 @@ func (h *Hub) leave(user string) {
 	if h.users[user]--; h.users[user] == 0 {
 		delete(h.users, user)
 	}
+}
+
+// takeBatch returns an empty buffer, which giveBatch takes back.
+func (h *Hub) takeBatch() *[]byte {
+	if b, ok := h.batches.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+// giveBatch keeps a buffer for the next stream.
+func (h *Hub) giveBatch(b *[]byte) {
+	*b = (*b)[:0]
+	h.batches.Put(b)
 }
 
 // Listeners returns the number of listeners.

@@ -37,8 +37,9 @@ type sseSink struct {
 	timeout  time.Duration
 	listener *Listener
 
-	sent  uint64 // position of the last id that was sent
-	dirty bool   // something is not flushed yet
+	sent  uint64  // position of the last id that was sent
+	batch *[]byte // events to be written together; nil if there are none
+	dirty bool    // something is not flushed yet
 }
 
 // open writes the headers and, unless head is set, the first line.
@@ -78,9 +79,37 @@ func canFlush(w http.ResponseWriter) bool {
 	}
 }
 
+// fullBatch is the largest batch in bytes.
+const fullBatch = 32 << 10
+
+// send adds an event to the batch, so that a stream that lags needs few system calls. All streams share
+// the bytes of a large event.
 func (s *sseSink) send(i Item) error {
 	s.sent = i.e.id
-	return s.write(i.e.message())
+	m := i.e.message()
+	if s.batch != nil && len(*s.batch)+len(m) > fullBatch {
+		if err := s.writeBatch(); err != nil {
+			return err
+		}
+	}
+	if len(m) > fullBatch {
+		return s.write(m)
+	}
+	if s.batch == nil {
+		s.batch = s.listener.hub.takeBatch()
+	}
+	*s.batch = append(*s.batch, m...)
+	return nil
+}
+
+func (s *sseSink) writeBatch() error {
+	if s.batch == nil {
+		return nil
+	}
+	b := s.batch
+	s.batch = nil
+	defer s.listener.hub.giveBatch(b)
+	return s.write(*b)
 }
 
 func (s *sseSink) write(b []byte) error {
@@ -95,6 +124,9 @@ func (s *sseSink) write(b []byte) error {
 }
 
 func (s *sseSink) rest() error {
+	if err := s.writeBatch(); err != nil {
+		return err
+	}
 	if !s.dirty {
 		return nil
 	}
