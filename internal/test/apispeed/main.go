@@ -4,8 +4,9 @@
 //	apispeed -master /etc/salt -salt /usr/bin/salt-api -brine bin/salt-api -password SECRET
 //
 // -master names the configuration directory of a master that runs on this host, with minions. Its
-// external_auth must give the user all functions, and netapi_enable_clients must name local. Each program gets a copy of that configuration with a port of its own. Without -salt only
-// one program is measured, as with
+// external_auth must give the user all functions, and netapi_enable_clients must name local. Each
+// program gets a copy of that configuration with a port of its own. Without -salt only one program is
+// measured, as with
 //
 //	apispeed -master /etc/salt -brine bin/salt-api -streams 1000 -rate 500 -for 60s -rounds 1 -only events
 package main
