@@ -14,10 +14,10 @@ LINTER   := $(GO) tool -modfile=scripts/lint/go.mod golangci-lint
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test short race vet lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden generate clean
+.PHONY: help build test short race vet lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden screenshots generate clean
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build all programs into bin/
 	@mkdir -p $(BIN)
@@ -83,6 +83,9 @@ capture: ## renew the answers in the calls.json of FILES (all) from the salt-cal
 
 golden: ## renew the golden files of all tests; read the difference before you commit it
 	$(GO) test ./... -update
+
+screenshots: ## make the pictures of the console in docs/images anew (needs Chromium)
+	BRINE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestImages$$' ./console
 
 generate: ## make the generated files anew
 	$(GO) generate ./...

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/console"
 	"github.com/brineproject/brine/internal/test/netapitest"
 	"github.com/brineproject/brine/netapi"
@@ -32,7 +33,14 @@ type page struct {
 // open starts a master with minions and a console in front of it.
 func open(t *testing.T, ids ...string) *browser {
 	t.Helper()
+	return openWith(t, nil, ids...)
+}
+
+// openWith is open with a change to the configuration of each minion.
+func openWith(t *testing.T, edit func(*config.Minion), ids ...string) *browser {
+	t.Helper()
 	site := netapitest.Start(t, netapitest.Door{
+		Minion:  edit,
 		Section: func(s *netapi.Settings) *netapi.Door { return s.Cherrypy },
 		Open: func(p netapitest.Parts) (http.Handler, error) {
 			return console.New(console.Options{Gate: p.Gate, API: p.Gate, Provider: "/oidc/login", Hub: p.Hub, Root: "/console",

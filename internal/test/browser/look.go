@@ -12,11 +12,22 @@ import (
 // BRINE_SCREENSHOTS names. Without that variable it does nothing.
 func (p *Page) Screenshot(name string) {
 	p.t.Helper()
+	p.picture(name, chromedp.FullScreenshot(100))
+}
+
+// Window is Screenshot for what the window shows.
+func (p *Page) Window(name string) {
+	p.t.Helper()
+	p.picture(name, chromedp.CaptureScreenshot())
+}
+
+func (p *Page) picture(name string, take chromedp.Action[[]byte]) {
+	p.t.Helper()
 	dir := os.Getenv("BRINE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
-	picture := run(p, "take a screenshot", chromedp.FullScreenshot(100))
+	picture := run(p, "take a screenshot", take)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}

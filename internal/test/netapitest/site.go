@@ -61,6 +61,8 @@ type Door struct {
 	Open    func(Parts) (http.Handler, error)
 	// Edit changes the text of the configuration; nil does not.
 	Edit func(conf string) string
+	// Minion changes the configuration of a minion; nil does not.
+	Minion func(cfg *config.Minion)
 }
 
 // A Site is a master with minions and a door in front of it. It ends with its test.
@@ -104,7 +106,7 @@ func Start(t testing.TB, d Door, conf string, ids ...string) *Site {
 	cfg.RetPort, cfg.PublishPort, cfg.PidFile = 0, 0, ""
 	s.Master = testsalt.StartMaster(t, cfg)
 	for _, id := range ids {
-		s.startMinion(t, id)
+		s.startMinion(t, id, d.Minion)
 	}
 	s.open(t, d)
 	return s
@@ -124,10 +126,13 @@ func (s *Site) write(t testing.TB, name, text string) {
 	}
 }
 
-func (s *Site) startMinion(t testing.TB, id string) {
+func (s *Site) startMinion(t testing.TB, id string, edit func(*config.Minion)) {
 	t.Helper()
 	cfg := testsalt.MinionConfig(filepath.Join(s.dir, id), id, s.Master.Address)
 	cfg.Grains = data.NewMap("role", "web-"+id)
+	if edit != nil {
+		edit(cfg)
+	}
 	bus := s.Master.Listen(t, "salt/minion/"+id+"/start")
 	s.Minions[id] = testsalt.StartMinion(t, cfg)
 	testsalt.AwaitEvent(t, bus, "salt/minion/"+id+"/start")
