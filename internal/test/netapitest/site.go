@@ -171,7 +171,8 @@ func (s *Site) open(t testing.TB, d Door) {
 	s.Gate = netapi.NewGate(netapi.Options{Settings: settings, Door: door, Master: local, Tokens: tokens, External: external,
 		TokenExpire: cfg.TokenExpire, Audit: &netapi.Audit{Log: log}, Log: log})
 	sockets := eventbus.MasterSockets(cfg.SockDir)
-	hub := stream.New(stream.Options{Log: log, Owners: true, MaxListeners: door.MaxStreams, MaxPerUser: door.MaxStreamsPerUser, Dial: func(ctx context.Context) (stream.Source, error) {
+	hub := stream.New(stream.Options{Log: log, Owners: true, MaxListeners: door.MaxStreams,
+		MaxPerUser: door.MaxStreamsPerUser, Dial: func(ctx context.Context) (stream.Source, error) {
 		return eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
 	}})
 	ctx, stop := context.WithCancel(context.Background())
