@@ -173,8 +173,8 @@ func (s *Site) open(t testing.TB, d Door) {
 	sockets := eventbus.MasterSockets(cfg.SockDir)
 	hub := stream.New(stream.Options{Log: log, Owners: true, MaxListeners: door.MaxStreams,
 		MaxPerUser: door.MaxStreamsPerUser, Dial: func(ctx context.Context) (stream.Source, error) {
-		return eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
-	}})
+			return eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
+		}})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = hub.Run(ctx) }()
