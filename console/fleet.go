@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/netapi"
 )
 
@@ -138,12 +139,10 @@ func asGlob(text string) string {
 	return "*" + text + "*"
 }
 
-// asksForPillar reports whether a compound target has words on pillar.
+// asksForPillar reports whether a compound target has words on pillar. Brine's master looks into its node
+// groups too.
 func asksForPillar(target string) bool {
-	return slices.ContainsFunc(strings.Fields(target), func(word string) bool {
-		word = strings.TrimLeft(word, "(")
-		return len(word) > 1 && strings.ContainsRune("IJ", rune(word[0])) && strings.Contains(word, "@")
-	})
+	return (&match.Fleet{}).AsksForPillar(target, "compound", ":")
 }
 
 // fillFleet sets what the master has answered.

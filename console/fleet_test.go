@@ -65,6 +65,13 @@ func minions(t *testing.T, b *browser) {
 	b.get(t, "/minions?tgt=<b>&q=x").want(t, 200, "No minion matches.", "&lt;b&gt;")
 	b.get(t, "/minions?tgt=a:b&tgt_type=pillar").want(t, 400, "cannot be listed by a target of the kind pillar")
 	b.get(t, "/minions?tgt=m1+or+(I@a:b)&tgt_type=compound").want(t, 400, "which could be found by trying")
+	b.get(t, "/minions?tgt=m1%1cor%1fI@a:b&tgt_type=compound").want(t, 400, "which could be found by trying")
+	for _, query := range []string{"tgt=secretpw:h*&tgt_type=pillar", "tgt=secretpw:h.*&tgt_type=pillar_pcre",
+		"tgt=m1%1cand%1cI@secretpw:h*&tgt_type=compound"} {
+		got := b.get(t, "/run?"+query)
+		got.want(t, 200, "Which minions match cannot be shown: minions cannot be listed by their pillar")
+		got.lacks(t, ">m1<")
+	}
 	b.get(t, "/minions?tgt=(&tgt_type=pcre").want(t, 400, "the target cannot be used")
 	got = b.get(t, "/minions?after=away1")
 	got.want(t, 200, ">m1</a>", "First page")

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,15 +64,16 @@ const previewSize = 100
 // preview asks the master which minions a target matches. Brine's master knows for all targets; Salt's
 // for globs and lists.
 func (q *request) preview(t target) *preview {
-	v, err := q.runner("manage.fleet", "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
-	m, ok := v.(*data.Map)
+	m, err := q.runnerMap("manage.fleet", "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
 	switch {
-	case err == nil && ok && m.Has("total"):
+	case err == nil && m.Has("total"):
 		return previewOf(m)
 	case err != nil && refused(err):
 		return &preview{Note: "Which minions match cannot be shown: you lack the right @runner to manage.fleet."}
 	case t.Kind == "glob", t.Kind == "list":
 		return q.previewOfKeys(t)
+	case err != nil && !errors.Is(err, errNoRunner) && netapi.FaultOf(err).Status == http.StatusBadRequest:
+		return &preview{Note: "Which minions match cannot be shown: " + netapi.FaultOf(err).Text + "."}
 	}
 	return &preview{Note: "Which minions match a target of this kind is known when the job has been sent."}
 }

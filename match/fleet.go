@@ -53,6 +53,14 @@ func (f *Fleet) Resolve(tgt any, kind, delim string) (ids, missing []string, err
 	return f.filter(root, kind), missing, nil
 }
 
+// AsksForPillar reports whether a target has conditions on pillar: its own, or those of the node groups
+// that it names. Whoever sees which minions such a target names can find values of pillar by trying.
+func (f *Fleet) AsksForPillar(tgt any, kind, delim string) bool {
+	c := compiler{nodegroups: f.Nodegroups, master: true}
+	_, _ = c.target(tgt, kind, delim) // what is wrong with a target does not matter here
+	return c.pillar
+}
+
 // usesCache reports whether a kind of target is resolved by the data cache.
 func usesCache(kind string) bool {
 	switch kind {

@@ -123,6 +123,7 @@ type compiler struct {
 	own        Own
 	master     bool        // parse compound targets as the master does
 	exact      bool        // I@ and J@ compare whole values
+	pillar     bool        // a condition on pillar has been compiled
 	lists      []*listNode // lists whose unaccepted items are reported
 }
 
@@ -150,11 +151,12 @@ func (c *compiler) target(tgt any, kind, delim string) (node, error) {
 	if kind == "nodegroup" {
 		return c.nodegroup(text)
 	}
-	return leaf(kind, text, delim)
+	return c.leaf(kind, text, delim)
 }
 
-// leaf compiles a condition of a compound target.
+// leaf compiles one condition: a whole target, or a word of a compound target.
 func (c *compiler) leaf(kind, text, delim string) (node, error) {
+	c.pillar = c.pillar || pairKinds[kind].pillar
 	if c.own != nil && c.own.Has(kind) {
 		return &ownNode{c.own, kind, text, delim}, nil
 	}

@@ -33,6 +33,9 @@ const mostFleet = 1000
 // minion that is not connected or if it is unknown. address is where the connection comes from, or else
 // the first address among the grains.
 //
+// A target on pillar is refused, also one in a node group: whoever may list minions could find the
+// values of a pillar by trying.
+//
 // after
 //
 //	The page begins after this id.
@@ -64,6 +67,10 @@ func (m *module) fleet(_ context.Context, a fleetArgs) (any, error) {
 	known, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil {
 		return nil, err
+	}
+	if known.AsksForPillar(a.Tgt, data.Str(a.TgtType), ":") {
+		return nil, loader.Invocation("minions cannot be listed by their pillar (the kinds pillar, I@ and J@): " +
+			"it holds secrets, which could be found by trying")
 	}
 	ids, _, err := known.Resolve(a.Tgt, data.Str(a.TgtType), ":")
 	if err != nil {

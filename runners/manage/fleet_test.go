@@ -55,7 +55,8 @@ func yard(t testing.TB, n int) *loader.Registry {
 			there[id] = presence.Connection{Host: "10.0.0.1", Since: time.Unix(1e9, 0)}
 		}
 	}
-	env := &loader.Env{Root: dir, Opts: data.NewMap("minion_data_cache", true, "nodegroups", data.NewMap("first", "m0000[0-3]"))}
+	env := &loader.Env{Root: dir, Opts: data.NewMap("minion_data_cache", true, "nodegroups", data.NewMap("first", "m0000[0-3]",
+		"secret", "I@a:b", "outer", "m* and N@secret"))}
 	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(Needs{Keys: keys, Bank: bank,
 		Connections: func() (map[string]presence.Connection, error) { return there, nil }})})
 	if err != nil {
@@ -104,6 +105,24 @@ func TestFleetIsListedInPages(t *testing.T) {
 		if v, err := r.Invoke(t.Context(), "manage.fleet", nil, kwargs); err == nil {
 			t.Errorf("%s is %s, want an error", data.Repr(kwargs), data.Repr(v))
 		}
+	}
+}
+
+// TestFleetIsNotListedByPillar tests that nobody finds the values of a pillar by trying.
+func TestFleetIsNotListedByPillar(t *testing.T) {
+	r := yard(t, 1)
+	for _, c := range [][2]any{
+		{"a:b", "pillar"}, {"a:b", "pillar_pcre"}, {"a:b", "pillar_exact"}, {"I@a:b", "compound"}, {"m* or ( not J|@a|b )", "compound"},
+		{"m*\x1cor\x1fI@a:b", "compound"}, {[]any{"m*", "and", "I@a:b"}, "compound"}, {"I@a:b", "compound_pillar_exact"},
+		{"secret", "nodegroup"}, {"outer", "nodegroup"}, {"not N@outer", "compound"}, {"I@a:b and", "compound"},
+	} {
+		v, err := r.Invoke(t.Context(), "manage.fleet", nil, data.NewMap("tgt", c[0], "tgt_type", c[1]))
+		if err == nil || !strings.Contains(err.Error(), "which could be found by trying") {
+			t.Errorf("%v (%v): %s, %v", c[0], c[1], data.Repr(v), err)
+		}
+	}
+	if _, err := r.Invoke(t.Context(), "manage.fleet", nil, data.NewMap("tgt", "L@I@a:b or N@first", "tgt_type", "compound")); err != nil {
+		t.Errorf("a target without pillar: %v", err)
 	}
 }
 
