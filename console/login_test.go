@@ -64,6 +64,39 @@ func TestFormOfAnotherSite(t *testing.T) {
 	b.get(t, "/minions").want(t, 200, "Log out")
 }
 
+// A page of another site, or of another port of this one, can lead here by a link, and not by a part of it.
+func TestPartOfAnotherSite(t *testing.T) {
+	b := open(t)
+	b.logIn(t, "saltdev")
+	for _, c := range []struct {
+		site, mode, dest string
+		status           int
+	}{
+		{"same-site", "no-cors", "image", 403}, {"cross-site", "no-cors", "script", 403}, {"cross-site", "navigate", "iframe", 403},
+		{"same-site", "cors", "empty", 403}, {"same-site", "", "", 403},
+		{"cross-site", "navigate", "document", 200}, {"same-origin", "cors", "empty", 200}, {"none", "navigate", "document", 200},
+		{"", "", "", 200},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.Server.URL+"/console/rights", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Site": c.site, "Mode": c.mode, "Dest": c.dest} {
+			if value != "" {
+				r.Header.Set("Sec-Fetch-"+name, value)
+			}
+		}
+		answer, err := b.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status {
+			t.Errorf("%+v: %d", c, answer.StatusCode)
+		}
+	}
+}
+
 // Who has logged in at a provider is logged in here; another session of the API does not count.
 func TestLoginAtProvider(t *testing.T) {
 	b := open(t)

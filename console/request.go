@@ -39,6 +39,9 @@ func (q *request) enter(open bool) error {
 	if err := q.csrf.Check(q.r); err != nil {
 		return &netapi.Fault{Status: http.StatusForbidden, Text: "The form was sent by the page of another site.", Err: err}
 	}
+	if embedded(q.r) {
+		return &netapi.Fault{Status: http.StatusForbidden, Text: "The page was asked for by a part of another site's page."}
+	}
 	if q.r.Method == http.MethodPost {
 		q.r.Body = http.MaxBytesReader(q.w, q.r.Body, bodyLimit)
 		if err := q.r.ParseForm(); err != nil {
@@ -55,6 +58,17 @@ func (q *request) enter(open bool) error {
 	}
 	q.caller = q.session.Caller(q.from())
 	return nil
+}
+
+// embedded reports whether another site asks for a page, or for a part of its own: an image, a script, a
+// frame. Pages ask the master and minions in the name of their visitor, so that only a link may lead
+// here. A browser that sends no such headers is not stopped.
+func embedded(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 // find finds the session that a cookie names at a gate. It reports whether there is one whose token is
