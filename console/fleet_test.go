@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"html"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -133,23 +135,44 @@ func keys(t *testing.T, b *browser) {
 	b.get(t, "/keys?after=new<1>").want(t, 200, "No pending keys")
 	b.get(t, "/keys?state=nosuch").want(t, 400, "Keys are pending, accepted, rejected or denied")
 
+	fingers := fingersOf(t, b)
+	key := func(id string) string { return fingers[id] + " " + id }
+	for _, finger := range []string{"", other} {
+		b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new<1>"), "key", finger+" new2").
+			want(t, 409, "the fingerprint on the page is no longer that of the key of new2.")
+	}
+	b.get(t, "/keys").want(t, 200, "pending (2)")
 	b.post(t, "/keys", "state", "pending", "act", "accept").want(t, 200, "No key was chosen.")
-	b.post(t, "/keys", "state", "accepted", "act", "accept", "id", "m1").want(t, 400, "cannot be changed so")
-	b.post(t, "/keys", "state", "pending", "act", "burn", "id", "m1").want(t, 400, "cannot be changed so")
-	b.post(t, "/keys", "state", "pending", "act", "accept", "id", "../m1").want(t, 400, "A key cannot be changed")
-	b.post(t, "/keys", "state", "pending", "act", "accept", "id", "new*").want(t, 200, "None of the chosen keys is pending any more.")
-	b.post(t, "/keys", "state", "pending", "act", "accept", "id", "new<1>", "id", "new2").want(t, 200, "2 keys are accepted.", "pending (0)",
+	b.post(t, "/keys", "state", "accepted", "act", "accept", "key", key("m1")).want(t, 400, "cannot be changed so")
+	b.post(t, "/keys", "state", "pending", "act", "burn", "key", key("m1")).want(t, 400, "cannot be changed so")
+	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("../m1")).want(t, 400, "A key cannot be changed")
+	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new*")).want(t, 200, "None of the chosen keys is pending any more.")
+	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new<1>"), "key", key("new2")).want(t, 200, "2 keys are accepted.", "pending (0)",
 		"accepted (4)")
-	b.post(t, "/keys", "state", "accepted", "act", "reject", "id", "new2").want(t, 200, "The key of new2 is rejected.", "rejected (2)")
+	b.post(t, "/keys", "state", "accepted", "act", "reject", "key", key("new2")).want(t, 200, "The key of new2 is rejected.", "rejected (2)")
 	got = b.get(t, "/keys?state=denied")
 	got.want(t, 200, "away1", "Accepted key", "data-confirm=\"Accept the new keys")
 	old := between(t, b.get(t, "/keys?state=accepted&q=away1").body, "away1", `data-finger="`, `"`)
 	if !strings.Contains(got.body, `<td class="finger">`+old+"</td>") {
 		t.Errorf("the accepted key %s is not beside the denied one:\n%s", old, got.body)
 	}
-	b.post(t, "/keys", "state", "denied", "act", "accept", "id", "away1").want(t, 200, "The key of away1 is accepted.", "denied (0)")
-	b.post(t, "/keys", "state", "rejected", "act", "delete", "id", "bad1", "id", "new2").want(t, 200, "2 keys are deleted.", "rejected (0)")
+	b.post(t, "/keys", "state", "denied", "act", "accept", "key", key("away1")).want(t, 200, "The key of away1 is accepted.", "denied (0)")
+	b.post(t, "/keys", "state", "rejected", "act", "delete", "key", key("bad1"), "key", key("new2")).want(t, 200, "2 keys are deleted.", "rejected (0)")
 }
+
+// fingersOf returns the fingerprints of the keys of all pages by id; that of a denied key wins.
+func fingersOf(t *testing.T, b *browser) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, state := range []string{"pending", "accepted", "rejected", "denied"} {
+		for _, m := range keyField.FindAllStringSubmatch(b.get(t, "/keys?state="+state).body, -1) {
+			all[html.UnescapeString(m[2])] = m[1]
+		}
+	}
+	return all
+}
+
+var keyField = regexp.MustCompile(`name="key" value="([0-9a-f:]+) ([^"]+)"`)
 
 // between returns the text after the last of some marks in a row, up to an end.
 func between(t *testing.T, text string, marks ...string) string {
@@ -174,7 +197,7 @@ func limited(t *testing.T, b *browser) {
 	b.get(t, "/minions/m1?tab=pillar").want(t, 200, "The pillar is not shown")
 	b.post(t, "/minions/m1/grains").want(t, 403, "You lack the right to run saltutil.refresh_grains on m1.")
 	b.get(t, "/keys").want(t, 200, "you lack the right <code>@wheel</code> to <code>key.list_all</code>")
-	b.post(t, "/keys", "state", "accepted", "act", "delete", "id", "m1").want(t, 403, "You lack the right @wheel to key.delete_dict.")
+	b.post(t, "/keys", "state", "accepted", "act", "delete", "key", " m1").want(t, 403, "You lack the right @wheel to key.delete_dict.")
 	got := b.get(t, "/rights")
 	got.want(t, 200, "<code>test.*</code> on all minions", "<code>cmd.run</code>, <code>grains.item</code> (with os)", "<code>m1</code>",
 		"<code>jobs.list_jobs</code>, <code>jobs.list_job</code> among the runners", ">lack it</span>", ">have it</span>")

@@ -98,6 +98,12 @@ func (b *browser) testRunForm(t *testing.T) {
 
 	got = b.post(t, "/run", "tgt", "nobody*", "tgt_type", "glob", "fun", "test.arg", "args", "a <b>\nc=[1, 2]", "shown", "test.arg", "batch", "10%")
 	got.want(t, 400, "No minion matches", "nobody*", "a &lt;b&gt;\nc=[1, 2]", `name="batch" value="10%"`)
+	got.lacks(t, "formmethod")
+	got = b.post(t, "/run", "tgt", "m*", "fun", "test.arg", "shown", "test.arg", "args", "secret=1", "show", "1")
+	got.want(t, 200, `name="show"`, "3 minions match", "secret=1")
+	if got.path != "/console/run" {
+		t.Errorf("the form is shown at %s", got.path)
+	}
 	b.post(t, "/run", "tgt", "", "fun", "test.ping").want(t, 400, "A job needs a target and a function.")
 	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "timeout", "soon").want(t, 400, "timeout must be a number")
 	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "queue", "yes", "queue_for", "soon").want(t, 400, "invalid duration")

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -245,7 +246,8 @@ func changeKeys(q *request) error {
 		return &netapi.Fault{Status: http.StatusBadRequest, Text: "Keys that are " + state.Name + " cannot be changed so."}
 	}
 	back := []string{"state", state.Name, "q", form.Get("q"), "after", form.Get("after")}
-	ids := slices.Compact(slices.Sorted(slices.Values(form["id"])))
+	shown := chosenKeys(form["key"])
+	ids := slices.Sorted(maps.Keys(shown))
 	if len(ids) == 0 {
 		q.notify("No key was chosen.")
 		return q.redirect("/keys", back...)
@@ -265,6 +267,9 @@ func changeKeys(q *request) error {
 			return q.redirect("/keys", back...)
 		}
 	}
+	if err := q.unchanged(state, ids, shown); err != nil {
+		return err
+	}
 	_, err = q.wheel(act.fun, append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)...)
 	if refused(err) {
 		return noRight("@wheel", act.fun)
@@ -274,6 +279,35 @@ func changeKeys(q *request) error {
 	}
 	q.notify(q.outcome(state, act, ids))
 	return q.redirect("/keys", back...)
+}
+
+// chosenKeys returns the fingerprints of a form's keys by id, as its page has shown them. A field is a
+// fingerprint, which is empty if it was unknown, a space, and an id.
+func chosenKeys(fields []string) map[string]string {
+	shown := map[string]string{}
+	for _, field := range fields {
+		finger, id, _ := strings.Cut(field, " ")
+		shown[id] = finger
+	}
+	return shown
+}
+
+// unchanged returns a fault if a key is another one than the page has shown. Users who may not see
+// fingerprints have compared none.
+func (q *request) unchanged(state keyState, ids []string, shown map[string]string) error {
+	now, err := q.fingers(ids)
+	if refused(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return shown[id] == now[state.Shelf][id] })
+	if len(other) == 0 {
+		return nil
+	}
+	return &netapi.Fault{Status: http.StatusConflict, Text: "Nothing was changed: the fingerprint on the page is no longer that of the key of " +
+		clip(strings.Join(other, ", "), 200) + ". Look at the keys again."}
 }
 
 // noRight returns the fault that a user lacks a right.

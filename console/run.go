@@ -89,9 +89,13 @@ func (q *request) runAgain(jid string) error {
 	return q.showRun(http.StatusOK, f)
 }
 
-// startJob sends the job and shows it. A job that cannot be sent leads back to the form.
+// startJob sends the job and shows it. A job that cannot be sent leads back to the form. With show, only
+// the form is shown: arguments, which can be secret, stay out of the address.
 func startJob(q *request) error {
 	f := readRun(q.r.PostForm)
+	if q.r.PostForm.Get("show") != "" {
+		return q.showRun(http.StatusOK, f)
+	}
 	low, err := f.order(q.r.PostForm)
 	var jid string
 	if err == nil {
