@@ -93,12 +93,12 @@ func minionsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	t.Helper()
 	root, pki := b.Server.URL+"/console", b.Master.Config.PKIDir
 	p.Open(root + "/minions")
-	p.WaitText("2 of 3 connected")
+	p.WaitText("2 of 10 connected") // with those of the queue, and new1
 	look(p, "minions")
 	key := newKey(t)
 	putKey(t, pki, "minions_pre/late", key)
 	b.post(t, "/keys", "state", "pending", "act", "accept", "id", "late")
-	p.WaitText("2 of 4 connected") // the script has renewed the list
+	p.WaitText("2 of 11 connected") // the script has renewed the list
 
 	p.Type("#tgt", "m1")
 	p.Press("Enter")
@@ -114,9 +114,9 @@ func minionsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	look(p, "minions-fault")
 
 	for i := range 105 {
-		putKey(t, pki, fmt.Sprintf("minions/web%03d", i), key)
+		putKey(t, pki, fmt.Sprintf("minions/host%03d", i), key)
 	}
-	p.Open(root + "/minions?tgt=web*")
+	p.Open(root + "/minions?tgt=host*")
 	p.WaitText("0 of 105 connected")
 	p.Follow(".pager a")
 	p.WaitText("First page")

@@ -43,6 +43,7 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	}
 	p.Type(`[name="p.mods"]`, "high")
 	p.Follow("main button.main")
+	p.WaitText("Apply exactly what was shown") // the script has renewed the page
 	ended(p)
 	p.WaitText("1 failed, 2 would change, 1 unchanged")
 	look(p, "job-test")

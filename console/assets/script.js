@@ -35,16 +35,20 @@ for (const region of document.querySelectorAll("[data-live]")) {
     if (!fresh) return;
     const open = new Set([...region.querySelectorAll("details[open][id]")].map((d) => d.id));
     for (const d of fresh.querySelectorAll("details[id]")) if (open.has(d.id)) d.open = true;
-    if (!region.contains(document.activeElement)) {
-      const typed = [...region.querySelectorAll("input[name]")].filter((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked);
-      region.replaceChildren(...fresh.childNodes);
-      for (const f of typed) {
-        const now = [...region.querySelectorAll("input[name]")].find((o) => o.name === f.name && (f.type !== "checkbox" || o.value === f.value));
-        if (!now) continue;
-        [now.value, now.checked] = [f.value, f.checked];
-        now.dispatchEvent(new Event("input", { bubbles: true }));
-      }
+    const at = region.contains(document.activeElement) ? document.activeElement : null;
+    if (at?.matches("input, select, textarea")) { // the user fills it in
+      region.addEventListener("focusout", askLater, { once: true });
+      return;
     }
+    const typed = [...region.querySelectorAll("input[name]")].filter((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked);
+    region.replaceChildren(...fresh.childNodes);
+    for (const f of typed) {
+      const now = [...region.querySelectorAll("input[name]")].find((o) => o.name === f.name && (f.type !== "checkbox" || o.value === f.value));
+      if (!now) continue;
+      [now.value, now.checked] = [f.value, f.checked];
+      now.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (at) [...region.querySelectorAll(at.tagName)].find((e) => e.textContent === at.textContent)?.focus({ preventScroll: true });
     if (fresh.dataset.live === undefined) {
       region.removeAttribute("data-live");
       source.close();
@@ -56,6 +60,7 @@ for (const region of document.querySelectorAll("[data-live]")) {
     asked = true;
     setTimeout(renew, Math.max(0, due - Date.now()));
   };
+  const askLater = () => setTimeout(ask, 1000); // not while a button is pressed
   // What is known can be a little behind the events, so that the region is renewed once more.
   source.onopen = source.onmessage = () => {
     ask();
