@@ -102,7 +102,7 @@ func (k APIKey) check(now time.Time) error {
 	case !k.Expire.IsZero() && !k.Expire.After(now):
 		return errors.New("it would have expired already")
 	case len(k.Rights) == 0:
-		return errors.New("rights are needed, for example rights='[test.*]'")
+		return errors.New("rights are needed, for example rights='[\"test.*\"]'")
 	case len(data.Repr(k.Rights)) > mostRights:
 		return fmt.Errorf("the rights must have at most %d bytes", mostRights)
 	}

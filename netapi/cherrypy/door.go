@@ -128,7 +128,7 @@ func (d *door) allRoutes() map[string]*route {
 			post: makeKeys, posts: "Make and accept a pair of keys", small: true,
 			parts: 1, query: []string{"mid"}, login: byItself},
 		"events": {get: events, gets: "The events of the master, as an event stream",
-			query: append(token, "tag", "job"), bare: true, login: byItself},
+			query: append(token, "tag", "job", "after"), bare: true, login: byItself},
 		"ws": {get: websocket, gets: "The events of the master, over a websocket",
 			parts: 1, query: append(token, "format_events"), bare: true, login: byItself},
 		"stats": {get: statistics, gets: "Numbers of requests", login: always},
