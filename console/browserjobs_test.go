@@ -32,7 +32,7 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.Open(root + "/run")
 	p.Type("#tgt", "m*")
 	p.Type("#fun", "state.apply")
-	p.Follow("button[formmethod=get]")
+	p.Follow("button[name=show]")
 	p.WaitText("2 minions match, 2 connected")
 	p.Click("#minions summary")
 	p.Click("#doc summary")
