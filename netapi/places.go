@@ -8,13 +8,14 @@ import (
 )
 
 // RouteNames returns the first parts of the paths that a section serves, besides those that its options
-// choose. They are taken: an option that names one of them would hide it.
+// choose. Those of the console and of the login at a provider count also while they are off. They are
+// taken: an option that names one of them would hide it.
 func RouteNames(section string) []string {
 	if section == "rest_tornado" {
-		return []string{"", "login", "minions", "jobs", "run", "events", "all_events", "formatted_events"}
+		return []string{"", "login", "minions", "jobs", "run", "events", "all_events", "formatted_events", "console", "oidc"}
 	}
 	return []string{"", "run", "token", "keys", "events", "ws", "stats", "minions", "jobs", "login", "logout", "livez", "readyz",
-		"metrics", "openapi.json"}
+		"metrics", "openapi.json", "console", "oidc"}
 }
 
 // places checks the options that choose a path: a wrong one would hide another address, or itself.

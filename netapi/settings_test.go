@@ -90,6 +90,8 @@ func TestNewSettingsAreChecked(t *testing.T) {
 		"root_prefix: api":                  "wrong: rest_cherrypy: root_prefix: must begin with a slash, or no address is below it; write /api",
 		"webhook_url: /":                    "wrong: rest_cherrypy: webhook_url: hides the address / of the API; choose",
 		"webhook_url: events/in":            "webhook_url: hides the address /events of",
+		"webhook_url: /console":             "webhook_url: hides the address /console of",
+		"app_path: /oidc":                   "app_path: hides the address /oidc of",
 		"app_path: /login":                  "wrong: rest_cherrypy: app_path: hides the address /login of the API",
 		"app_path: /hook":                   "wrong: rest_cherrypy: app_path: is a path of webhook_url too",
 		"webhook_url: /app/hook":            "webhook_url: is a path of app_path too, by default",
