@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -125,6 +126,9 @@ func (s *site) routes() http.Handler {
 		mux.HandleFunc(method+" "+s.Root+path, func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, r) })
 	}
 	mux.Handle("GET "+s.Root+"/assets/{name}", s.assets)
+	if s.Root != "" {
+		mux.HandleFunc(s.Root, func(w http.ResponseWriter, req *http.Request) { s.serve(w, req, route{do: toSlash, open: true}) })
+	}
 	mux.HandleFunc(s.Root+"/", func(w http.ResponseWriter, req *http.Request) {
 		s.serve(w, req, route{do: notFound})
 	})
@@ -133,6 +137,13 @@ func (s *site) routes() http.Handler {
 
 func notFound(*request) error {
 	return &netapi.Fault{Status: http.StatusNotFound, Text: "There is no such page."}
+}
+
+// toSlash sends the browser from the root without its slash to the one with it.
+func toSlash(q *request) error {
+	to := url.URL{Path: q.Root + "/", RawQuery: q.r.URL.RawQuery}
+	http.Redirect(q.w, q.r, to.String(), http.StatusMovedPermanently)
+	return nil
 }
 
 // home sends the browser to the first page.

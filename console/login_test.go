@@ -97,6 +97,16 @@ func TestPartOfAnotherSite(t *testing.T) {
 	}
 }
 
+// The root without its slash leads to the first page, keeps the query and has the headers of all pages.
+func TestRootWithoutSlash(t *testing.T) {
+	b := open(t)
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	got := b.get(t, "?q=web*")
+	if to := got.header.Get("Location"); got.status != 301 || to != "/console/?q=web*" || got.header.Get("Content-Security-Policy") == "" {
+		t.Errorf("%d, to %q, headers %v", got.status, to, got.header)
+	}
+}
+
 // Who has logged in at a provider is logged in here; another session of the API does not count.
 func TestLoginAtProvider(t *testing.T) {
 	b := open(t)

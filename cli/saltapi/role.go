@@ -168,14 +168,11 @@ func (p *program) withConsole(h http.Handler, console OpenConsole, door *netapi.
 	}
 	root := strings.TrimSuffix(d.Prefix, "/") + consolePath
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == root:
-			http.Redirect(w, r, root+"/", http.StatusMovedPermanently)
-		case strings.HasPrefix(r.URL.Path, root+"/"):
+		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
 			pages.ServeHTTP(w, r)
-		default:
-			h.ServeHTTP(w, r)
+			return
 		}
+		h.ServeHTTP(w, r)
 	}), nil
 }
 
