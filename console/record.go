@@ -38,6 +38,9 @@ const (
 // Page returns the path of the job's page.
 func (j *jobRecord) Page() string { return jobPath(j.JID) }
 
+// minionPath returns the path of the page of a minion.
+func minionPath(id string) string { return "/minions/" + url.PathEscape(id) }
+
 // jobPath returns the path of the page of a job, or of a minion's result in it.
 func jobPath(parts ...string) string {
 	path := "/jobs"

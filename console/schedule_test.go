@@ -1,10 +1,21 @@
 package console_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
 )
+
+// A link leads to the minion that it names, whatever its id contains.
+func TestLinkToOddMinion(t *testing.T) {
+	b := open(t)
+	b.logIn(t, "saltdev")
+	got := b.get(t, "/schedules?minion="+url.QueryEscape("a?b#c/d"))
+	if !strings.Contains(got.body, `href="/console/minions/a%3Fb%23c%2Fd"`) {
+		t.Errorf("no link to the minion:\n%s", got.body)
+	}
+}
 
 func TestSchedules(t *testing.T) {
 	b := open(t, "m1")

@@ -14,6 +14,9 @@ func functions(a *assets) template.FuncMap {
 		"asset": func(name string) string { return a.href[name] },
 		"tree":  func(v any) template.HTML { return tree(v, nil) },
 		"str":   data.Str,
+		// the paths of pages, below the root of the console
+		"minionPath": minionPath,
+		"jobPath":    jobPath,
 	}
 }
 
