@@ -66,7 +66,7 @@ func minions(t *testing.T, b *browser) {
 	b.get(t, "/minions?tgt=ng1&tgt_type=nodegroup").want(t, 200, "1 of 1 connected")
 	b.get(t, "/minions?tgt=<b>&q=x").want(t, 200, "No minion matches.", "&lt;b&gt;")
 	b.get(t, "/minions?tgt=a:b&tgt_type=pillar").want(t, 400, "cannot be listed by a target of the kind pillar")
-	b.get(t, "/minions?tgt=m1+or+(I@a:b)&tgt_type=compound").want(t, 400, "which could be found by trying")
+	b.get(t, "/minions?tgt=m1+or+(+I@a:b+)&tgt_type=compound").want(t, 400, "which could be found by trying")
 	b.get(t, "/minions?tgt=m1%1cor%1fI@a:b&tgt_type=compound").want(t, 400, "which could be found by trying")
 	for _, query := range []string{"tgt=secretpw:h*&tgt_type=pillar", "tgt=secretpw:h.*&tgt_type=pillar_pcre",
 		"tgt=m1%1cand%1cI@secretpw:h*&tgt_type=compound"} {
