@@ -70,9 +70,9 @@ func fleet(q *request) error {
 		v.Fault = netapi.FaultOf(err).Text
 		return q.render(http.StatusBadRequest, "minions", "Minions", v)
 	}
-	v.Columns = loader.SplitInput(v.Grains)
-	if len(v.Columns) > 10 {
-		v.Columns = v.Columns[:10]
+	if v.Grains != "" {
+		v.Columns = loader.SplitInput(v.Grains)
+		v.Columns = v.Columns[:min(len(v.Columns), 10)]
 	}
 	ask.grains = append(fleetGrains(), v.Columns...)
 	r, err := q.roster(ask)
