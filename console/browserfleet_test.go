@@ -58,7 +58,7 @@ func keysInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	verdict("new1", "equal")
 	p.Type(`[name="finger.new2"]`, strings.Replace(finger, finger[:5], "00:00", 1))
 	verdict("new2", "different")
-	p.Click("[name=id][value=new1]")
+	p.Click(`[name=key][value$=" new1"]`)
 	p.Eval(`(document.activeElement.blur(), "")`)
 	putKey(t, pki, "minions_pre/new4", key)
 	b.fire(t, "salt/key")
@@ -68,12 +68,12 @@ func keysInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	look(p, "keys")
 	p.Follow("button[value=accept]")
 	p.WaitText("The key of new1 is accepted.")
-	p.Click("[name=id][value=new2]")
+	p.Click(`[name=key][value$=" new2"]`)
 	p.Follow("button[value=reject]")
 	p.WaitText("The key of new2 is rejected.")
 
 	p.Click("[data-all]")
-	p.Until(`[...document.querySelectorAll("[name=id]")].every((box) => box.checked)`)
+	p.Until(`[...document.querySelectorAll("[name=key]")].every((box) => box.checked)`)
 	p.Eval(`(window.confirm = (text) => { window.asked = text; return false }, "")`)
 	p.Click("button[value=delete]")
 	p.Until(`window.asked.startsWith("Delete the chosen keys?")`)
@@ -97,7 +97,8 @@ func minionsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	look(p, "minions")
 	key := newKey(t)
 	putKey(t, pki, "minions_pre/late", key)
-	b.post(t, "/keys", "state", "pending", "act", "accept", "id", "late")
+	late := between(t, b.get(t, "/keys?q=late").body, `name="key" value="`, `"`)
+	b.post(t, "/keys", "state", "pending", "act", "accept", "key", late).want(t, 200, "The key of late is accepted.")
 	p.WaitText("2 of 11 connected") // the script has renewed the list
 
 	p.Type("#tgt", "m1")
