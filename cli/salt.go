@@ -282,28 +282,18 @@ func (s *saltRun) groupWords() []string {
 // target returns the target with all node groups expanded, so that minions need not know them
 // (salt/client/__init__.py, _prep_pub).
 func (s *saltRun) target() (tgt any, kind string, err error) {
-	words := s.groupWords()
-	if words == nil {
+	text, ok := s.o.Target.(string)
+	if !ok {
 		return s.o.Target, s.o.TargetKind, nil
 	}
-	var expanded []string
-	for _, w := range words {
-		group, ok := strings.CutPrefix(w, "N@")
-		if !ok || group == "" {
-			expanded = append(expanded, w)
-			continue
-		}
-		more, err := match.ExpandNodegroup(group, s.cfg.Nodegroups)
-		if errors.Is(err, match.ErrUnknownNodegroup) {
-			return nil, "", &invocationError{fmt.Sprintf("Node group %s unavailable in %s", group,
-				s.opts.Text("conf_file"))}
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		expanded = append(expanded, more...)
+	expanded, kind, err := match.ExpandTarget(text, s.o.TargetKind, s.cfg.Nodegroups)
+	if none, ok := errors.AsType[*match.NodegroupError](err); ok {
+		return nil, "", &invocationError{fmt.Sprintf("Node group %s unavailable in %s", none.Name, s.opts.Text("conf_file"))}
 	}
-	return strings.Join(expanded, " "), "compound", nil
+	if err != nil {
+		return nil, "", err
+	}
+	return expanded, kind, nil
 }
 
 // An invocationError is a command line error that Salt prints like a result.

@@ -66,7 +66,7 @@ func orchestrations(q *request) error {
 // the events that the hub keeps have those that go on, and results.
 func (q *request) listOrchestrations(p *orchestrationPage) error {
 	before := q.r.URL.Query().Get("before")
-	v, err := q.runner("jobs.list_jobs", "search_function", []any{"runner.state.*"})
+	v, err := q.runner("jobs.list_jobs", "search_function", "runner.state.*")
 	runs := map[string]*orchestrationRun{}
 	switch history, ok := v.(*data.Map); {
 	case refused(err):

@@ -36,6 +36,44 @@ func ExpandNodegroup(name string, groups *data.Map) ([]string, error) {
 	return def, nil
 }
 
+// A NodegroupError names a node group that a target has and the configuration does not.
+type NodegroupError struct{ Name string }
+
+// Error returns the text.
+func (e *NodegroupError) Error() string { return "there is no node group " + e.Name }
+
+// ExpandTarget returns a target with its node groups expanded, so that minions need not know them: one of
+// the kind nodegroup or compound as a compound, others as they are (salt/client/__init__.py, _prep_pub).
+// The error is a *NodegroupError, or that of a definition that cannot be used.
+func ExpandTarget(target, kind string, groups *data.Map) (expanded, as string, err error) {
+	var words []string
+	switch kind {
+	case "nodegroup":
+		words = []string{"N@" + target}
+	case "compound":
+		words = strings.Fields(target)
+	default:
+		return target, kind, nil
+	}
+	var all []string
+	for _, w := range words {
+		group, ok := strings.CutPrefix(w, "N@")
+		if !ok || group == "" {
+			all = append(all, w)
+			continue
+		}
+		more, err := ExpandNodegroup(group, groups)
+		if errors.Is(err, ErrUnknownNodegroup) {
+			return "", "", &NodegroupError{group}
+		}
+		if err != nil {
+			return "", "", err
+		}
+		all = append(all, more...)
+	}
+	return strings.Join(all, " "), "compound", nil
+}
+
 // ErrCircular is wrapped for node groups that refer to one another.
 var ErrCircular = errors.New("circular node groups")
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // runner calls a runner and waits for it (salt/netapi/__init__.py, runner).
@@ -31,17 +32,23 @@ func (o *order) runner(ctx context.Context) (*Answer, error) {
 	return &Answer{Items: []any{done.Value("return")}}, nil
 }
 
-// runnerWords returns the arguments of a runner. Those in kwarg count also where there is no arg
-// (salt/runner.py, _reformat_low); one beside kwarg has precedence.
+// runnerWords returns the arguments of a runner, as arg and kwarg (salt/runner.py, _reformat_low): the
+// texts in arg are read as on a command line, also name=value, and the other fields of the chunk are
+// arguments by name. One beside kwarg has precedence over one in it.
 func (o *order) runnerWords(without ...string) *data.Map {
 	words := o.words(without...)
-	named, ok := words.Value("kwarg").(*data.Map)
-	if !ok || words.Has("arg") {
-		return words
+	args, kwargs := loader.ParseInput(listIn(words.Value("arg")))
+	if named, ok := words.Value("kwarg").(*data.Map); ok {
+		kwargs.Update(named)
 	}
-	words.Delete("kwarg")
-	all := named.Clone()
-	all.Update(words)
+	all := data.NewMap("arg", args, "kwarg", kwargs)
+	if v, ok := words.Get("nocache"); ok {
+		all.Set("nocache", v)
+	}
+	for _, taken := range []string{"arg", "kwarg", "nocache"} {
+		words.Delete(taken)
+	}
+	kwargs.Update(words)
 	return all
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -43,6 +44,9 @@ func (o *order) request() (client.Request, error) {
 	if !knownKind(r.Kind) {
 		return r, fault(http.StatusBadRequest, "There is no kind of target '%s'", clip(r.Kind))
 	}
+	if err := o.expand(&r); err != nil {
+		return r, err
+	}
 	var err error
 	if r.Timeout, err = o.seconds("timeout", o.o.Timeout); err != nil {
 		return r, err
@@ -61,6 +65,20 @@ func (o *order) request() (client.Request, error) {
 		}
 	}
 	return r, o.queue(r.Kwargs)
+}
+
+// expand puts what they stand for in place of the node groups of a target.
+func (o *order) expand(r *client.Request) error {
+	text, ok := r.Target.(string)
+	if !ok {
+		return nil
+	}
+	expanded, kind, err := match.ExpandTarget(text, r.Kind, o.o.Nodegroups)
+	if err != nil {
+		return because(http.StatusBadRequest, nil, "The target cannot be used: "+err.Error())
+	}
+	r.Target, r.Kind = expanded, kind
+	return nil
 }
 
 // queue adds for how many seconds the master keeps a job for absent minions, if a chunk asks for that.

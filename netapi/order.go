@@ -43,7 +43,9 @@ type LocalOptions struct {
 	Timeout time.Duration // timeout: how long minions are waited for where an order says nothing
 	Gather  time.Duration // gather_job_timeout
 	Runner  time.Duration // rest_timeout: how long a runner is waited for
-	Log     logrus.FieldLogger
+	// Nodegroups is the option nodegroups: the groups in targets are expanded before they are sent.
+	Nodegroups *data.Map
+	Log        logrus.FieldLogger
 }
 
 // A Local is the Master of this host, Brine's or Salt's, reached as the program salt reaches it. It

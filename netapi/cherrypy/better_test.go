@@ -17,7 +17,7 @@ func better() map[string]netapitest.Difference {
 		"login-number":                    {Status: 401, Why: wrong},
 		"logout-noauth":                   {Status: 0, Why: "GET /logout is not allowed; it fails in Salt"},
 		"login-chunked-noct-len":          {Status: 200, Why: "Salt does not read such a body"},
-		"nodegroup-unknown":               {Status: 200, Why: "it matches nobody, as on the command line"},
+		"nodegroup-unknown":               {Status: 400, Why: "Salt fails with 500; the answer names the group"},
 		"perm-limited-runner-ok":          {Status: 0, Why: "Salt's runner fails"},
 		"runner-list-jobs-search":         {Status: 0, Why: "Salt's runner fails"},
 		"runner-jobs-last-run":            {Status: 0, Why: "the job cache has runners as well"},

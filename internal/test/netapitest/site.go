@@ -161,7 +161,7 @@ func (s *Site) open(t testing.TB, d Door) {
 	}
 	t.Cleanup(func() { tokens.Close() })
 	external, _ := opts.Value("external_auth").(*data.Map)
-	local := netapi.NewLocal(netapi.LocalOptions{Timeout: 3 * time.Second, Gather: time.Second, Runner: settings.Timeout,
+	local := netapi.NewLocal(netapi.LocalOptions{Nodegroups: cfg.Nodegroups, Timeout: 3 * time.Second, Gather: time.Second, Runner: settings.Timeout,
 		Log: log, Client: client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir, User: cfg.User, Caller: "root", Out: out,
 			Log: log}})
 	door := d.Section(settings)
