@@ -116,11 +116,11 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a system": {"external_auth:\n  PAM:\n    bob: [test.ping]\n",
 			"DIR/master:2: external_auth: PAM: there " +
 				"is no authentication system 'PAM', nobody can log in there; is pam meant? There are file, " +
-				"ldap, pam"},
+				"ldap, oidc, pam"},
 		"a system of Salt's": {"external_auth:\n  keystone:\n    bob: [test.ping]\n",
 			"DIR/master:2: external_auth: keystone: " +
 				"Salt's authentication system keystone is not built in, nobody can log in there; there are " +
-				"file, ldap, pam, rest, sharedsecret. Use one of them (rest asks a web service of yours), " +
+				"file, ldap, oidc, pam, rest, sharedsecret. Use one of them (rest asks a web service of yours), " +
 				"or remove the entry"},
 		"a system that cannot be": {"external_auth:\n  file:\n    bob: [test.ping]\n",
 			"DIR/master:2: external_auth: file: nobody can log in there: "},
