@@ -367,10 +367,16 @@ func TestRunnerWords(t *testing.T) {
 		name      string
 		low, want *data.Map
 	}{
-		{"keywords alone", data.NewMap("kwarg", data.NewMap("x", 1, "y", 2), "y", 3), data.NewMap("x", 1, "y", 3)},
+		{"keywords alone", data.NewMap("kwarg", data.NewMap("x", 1, "y", 2), "y", 3),
+			data.NewMap("arg", []any{}, "kwarg", data.NewMap("x", 1, "y", 3))},
 		{"keywords with arguments", data.NewMap("kwarg", data.NewMap("x", 1), "arg", []any{2}),
-			data.NewMap("kwarg", data.NewMap("x", 1), "arg", []any{2})},
-		{"without keywords", data.NewMap("client", "runner", "fun", "f", "jid", "1"), data.NewMap("jid", "1")},
+			data.NewMap("arg", []any{2}, "kwarg", data.NewMap("x", 1))},
+		{"without keywords", data.NewMap("client", "runner", "fun", "f", "jid", "1"),
+			data.NewMap("arg", []any{}, "kwarg", data.NewMap("jid", "1"))},
+		{"arguments as on a command line", data.NewMap("arg", []any{"1", "k=[v]"}, "k", "x"),
+			data.NewMap("arg", []any{int64(1)}, "kwarg", data.NewMap("k", "x"))},
+		{"a result that is not stored", data.NewMap("nocache", true, "k", "x"),
+			data.NewMap("arg", []any{}, "kwarg", data.NewMap("k", "x"), "nocache", true)},
 	} {
 		if got := (&order{low: c.low}).runnerWords(); data.Repr(got) != data.Repr(c.want) {
 			t.Errorf("%s: %s, want %s", c.name, data.Repr(got), data.Repr(c.want))
