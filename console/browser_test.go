@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	chromium "github.com/brineproject/brine/internal/test/browser"
@@ -11,6 +12,9 @@ import (
 // TestInBrowser opens the pages of the console in a real browser: nothing of a page is refused by its
 // content security policy, and no script of it fails.
 func TestInBrowser(t *testing.T) {
+	if os.Getenv("BRINE_TEST_BROWSER") == "" {
+		t.Skip("not driven in a browser: it takes a minute on a quiet machine, and BRINE_TEST_BROWSER is not set")
+	}
 	need.Time(t, "it starts a master, two minions and a browser")
 	p := chromium.Start(t)
 	b := open(t, "m1", "m2")
