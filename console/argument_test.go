@@ -57,11 +57,13 @@ func TestChanges(t *testing.T) {
 		want    string
 	}{
 		{data.NewMap(), ""},
-		{data.NewMap("diff", "--- \n+++ \n@@ -1 +1 @@\n-<a>\n+b\n c\n"), `<div class="diff"><span class="at">--- </span><span class="at">+++ </span>` +
-			`<span class="at">@@ -1 +1 @@</span><span class="del">-&lt;a&gt;</span><span class="add">+b</span><span> c</span></div>`},
+		{data.NewMap("diff", "--- \n+++ \n@@ -1 +1 @@\n-<a>\n+b\n c\n"),
+			`<div class="diff"><span class="at">--- </span><span class="at">+++ </span>` +
+				`<span class="at">@@ -1 +1 @@</span><span class="del">-&lt;a&gt;</span><span class="add">+b</span><span> c</span></div>`},
 		{data.NewMap("vim", data.NewMap("old", "", "new", "<9>")), `<div class="made"><div class="tree"><span class="key">vim:</span></div>` +
 			`<div class="diff"><span class="add">+&lt;9&gt;</span></div></div>`},
-		{data.NewMap("mode", "<0644>"), `<div class="tree"><ul><li><span class="key">mode:</span> <span class="text">&lt;0644&gt;</span></li></ul></div>`},
+		{data.NewMap("mode", "<0644>"),
+			`<div class="tree"><ul><li><span class="key">mode:</span> <span class="text">&lt;0644&gt;</span></li></ul></div>`},
 	} {
 		if got := string(changesOf(tt.changes)); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", data.Repr(tt.changes), got, tt.want)

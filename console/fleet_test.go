@@ -147,8 +147,9 @@ func keys(t *testing.T, b *browser) {
 	b.post(t, "/keys", "state", "pending", "act", "burn", "key", key("m1")).want(t, 400, "cannot be changed so")
 	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("../m1")).want(t, 400, "A key cannot be changed")
 	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new*")).want(t, 200, "None of the chosen keys is pending any more.")
-	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new<1>"), "key", key("new2")).want(t, 200, "2 keys are accepted.", "pending (0)",
-		"accepted (4)")
+	b.post(t, "/keys", "state", "pending", "act", "accept", "key", key("new<1>"), "key", key("new2")).
+		want(t, 200, "2 keys are accepted.", "pending (0)",
+			"accepted (4)")
 	b.post(t, "/keys", "state", "accepted", "act", "reject", "key", key("new2")).want(t, 200, "The key of new2 is rejected.", "rejected (2)")
 	got = b.get(t, "/keys?state=denied")
 	got.want(t, 200, "away1", "Accepted key", "data-confirm=\"Accept the new keys")
@@ -157,7 +158,8 @@ func keys(t *testing.T, b *browser) {
 		t.Errorf("the accepted key %s is not beside the denied one:\n%s", old, got.body)
 	}
 	b.post(t, "/keys", "state", "denied", "act", "accept", "key", key("away1")).want(t, 200, "The key of away1 is accepted.", "denied (0)")
-	b.post(t, "/keys", "state", "rejected", "act", "delete", "key", key("bad1"), "key", key("new2")).want(t, 200, "2 keys are deleted.", "rejected (0)")
+	b.post(t, "/keys", "state", "rejected", "act", "delete", "key", key("bad1"), "key", key("new2")).
+		want(t, 200, "2 keys are deleted.", "rejected (0)")
 }
 
 // fingersOf returns the fingerprints of the keys of all pages by id; that of a denied key wins.

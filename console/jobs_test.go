@@ -96,7 +96,8 @@ func (b *browser) testRunForm(t *testing.T) {
 	b.get(t, "/run?tgt=m1&fun=no.such").want(t, 200, "The minion m1 has no function no.such.")
 	b.get(t, "/run?tgt=m1,m2&tgt_type=list&fun=test.ping").want(t, 200, "2 minions match")
 
-	got = b.post(t, "/run", "tgt", "nobody*", "tgt_type", "glob", "fun", "test.arg", "args", "a <b>\nc=[1, 2]", "shown", "test.arg", "batch", "10%")
+	got = b.post(t, "/run", "tgt", "nobody*", "tgt_type", "glob", "fun", "test.arg",
+		"args", "a <b>\nc=[1, 2]", "shown", "test.arg", "batch", "10%")
 	got.want(t, 400, "No minion matches", "nobody*", "a &lt;b&gt;\nc=[1, 2]", `name="batch" value="10%"`)
 	got.lacks(t, "formmethod")
 	got = b.post(t, "/run", "tgt", "m*", "fun", "test.arg", "shown", "test.arg", "args", "secret=1", "show", "1")

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,10 +18,26 @@ func (p *Page) Open(address string) {
 	run(p, "open "+address, chromedp.Navigate(address))
 }
 
+// clickPatience is how long a click may take before it is tried again: the script of a page may have
+// replaced the element meanwhile.
+const clickPatience = 3 * time.Second
+
 // Click clicks on the first element of a selector of CSS.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	run(p, "click on "+selector, chromedp.Click(chromedp.CSS(selector)))
+	for until := time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(p.ctx, clickPatience)
+		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(selector)))
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && time.Now().Before(until) {
+			continue
+		}
+		p.check()
+		if err != nil {
+			p.t.Fatalf("click on %s on %s: %v", selector, p.where(), err)
+		}
+		return
+	}
 }
 
 // Follow clicks on an element, and waits until the page to which that leads has loaded.

@@ -186,7 +186,10 @@ func (s *Site) open(t testing.TB, d Door) {
 		t.Fatal(err)
 	}
 	s.Server = httptest.NewServer(handler)
-	t.Cleanup(s.Server.Close)
+	t.Cleanup(func() {
+		s.Server.CloseClientConnections() // a test that fails may leave event streams open
+		s.Server.Close()
+	})
 }
 
 // A Reply is the answer to a request.
