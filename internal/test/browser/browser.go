@@ -13,6 +13,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
 
 	"github.com/brineproject/brine/internal/test/need"
@@ -84,14 +86,33 @@ func find() string {
 // run takes a step and reports what went wrong in the page meanwhile. what names the step.
 func run[T any](p *Page, what string, step chromedp.Action[T]) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, step)
+	v, err := attempt(p, patience, func(ctx context.Context) (T, error) { return chromedp.Run(ctx, step) })
 	p.check()
 	if err != nil {
 		p.t.Fatalf("%s on %s: %v", what, p.where(), err)
 	}
 	return v
+}
+
+// attempt takes a step until it succeeds, each time for at most a while. It is taken again where the
+// script of the page has replaced its element meanwhile: then nothing has been done yet.
+func attempt[T any](p *Page, each time.Duration, step func(ctx context.Context) (T, error)) (T, error) {
+	for until := time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(p.ctx, each)
+		v, err := step(ctx)
+		cancel()
+		if !replaced(err) && !errors.Is(err, context.DeadlineExceeded) || !time.Now().Before(until) {
+			return v, err
+		}
+	}
+}
+
+// noNode is the code of the browser's error for an element that is no longer in the page.
+const noNode = -32000
+
+func replaced(err error) bool {
+	f, ok := errors.AsType[*cdproto.Error](err)
+	return ok && f.Code == noNode
 }
 
 // where returns the address of the page.

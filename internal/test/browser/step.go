@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -25,27 +24,23 @@ const clickPatience = 3 * time.Second
 // Click clicks on the first element of a selector of CSS.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	for until := time.Now().Add(patience); ; {
-		ctx, cancel := context.WithTimeout(p.ctx, clickPatience)
+	_, err := attempt(p, clickPatience, func(ctx context.Context) (struct{}, error) {
 		_, err := chromedp.Run(ctx, chromedp.Click(chromedp.CSS(selector)))
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) && time.Now().Before(until) {
-			continue
-		}
-		p.check()
-		if err != nil {
-			p.t.Fatalf("click on %s on %s: %v", selector, p.where(), err)
-		}
-		return
+		return struct{}{}, err
+	})
+	p.check()
+	if err != nil {
+		p.t.Fatalf("click on %s on %s: %v", selector, p.where(), err)
 	}
 }
 
 // Follow clicks on an element, and waits until the page to which that leads has loaded.
 func (p *Page) Follow(selector string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	_, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector)))
+	_, err := attempt(p, patience, func(ctx context.Context) (struct{}, error) {
+		_, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector)))
+		return struct{}{}, err
+	})
 	p.check()
 	if err != nil {
 		p.t.Fatalf("follow %s on %s: %v", selector, p.where(), err)
