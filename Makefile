@@ -5,6 +5,8 @@ VERSION  ?= $(shell sh scripts/version.sh)
 LDFLAGS  := -s -w -X github.com/brineproject/brine/version.number=$(VERSION)
 TAGS     ?= urfave_cli_no_docs
 FLAGS    := -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)'
+# Test binaries without debugger's tables link a third faster.
+TESTFLAGS := -vet=off -ldflags=-w
 FUZZTIME ?= 30s
 PROGRAMS := $(notdir $(wildcard cmd/salt*))
 ARCH     ?= $(shell $(GO) env GOARCH)
@@ -25,10 +27,10 @@ build: ## build all programs into bin/
 
 test: ## run all tests
 	$(GO) vet ./...
-	$(GO) test -vet=off -timeout 30m ./...
+	$(GO) test $(TESTFLAGS) -timeout 30m ./...
 
 short: ## run the tests without those that take long
-	$(GO) test -vet=off -short -timeout 5m ./...
+	$(GO) test $(TESTFLAGS) -short -timeout 5m ./...
 
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -vet=off -race -timeout 60m ./...

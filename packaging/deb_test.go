@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // TestDebLifecycle tests installation, upgrade and removal of the packages of two versions in a
 // Debian system: scripts/deb-test.sh.
 func TestDebLifecycle(t *testing.T) {
+	need.Time(t, "it builds the packages of two versions")
 	requires(t, true, "debootstrap", "dpkg-deb", "ip", "make", "unshare")
 	dir := t.TempDir()
 	for _, version := range []string{"v0.1.0", "v0.2.0"} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 // An image is the root of the container image of a role, and how the Dockerfile runs it.
@@ -118,6 +119,7 @@ func (s *service) stop(t *testing.T) {
 // TestImagesServeJobs runs master and minion in the roots of their images, which contain nothing
 // else.
 func TestImagesServeJobs(t *testing.T) {
+	need.Time(t, "it builds the programs")
 	requires(t, true, "make")
 	bin := t.TempDir()
 	in(t, sources.Root(t), "make", "-s", "build", "BIN="+bin)
