@@ -147,10 +147,10 @@ func TestSlowImportEnds(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	d := newDaemon(t, map[string]string{"own": living, "slow": "import os, time\n" +
 		"open(" + strconv.Quote(pid) + ", 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"},
-		func(o *python.Options) { o.Load = 2 * time.Second })
+		func(o *python.Options) { o.Load = 4 * time.Second })
 	j := d.begin(t)
 	for range 2 {
-		if got := d.functions.MissingText("slow.f"); !strings.Contains(got, "its import takes longer than 2s") {
+		if got := d.functions.MissingText("slow.f"); !strings.Contains(got, "its import takes longer than 4s") {
 			t.Errorf("a function of the slow file: %s", got)
 		}
 	}

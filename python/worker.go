@@ -301,6 +301,9 @@ func (w *worker) call(
 	ctx context.Context, answers Answers, operation string, args []any,
 ) (r reply, err error) {
 	if w.broken.Load() {
+		if ctx.Err() != nil { // which may have ended between two calls
+			return reply{}, context.Cause(ctx)
+		}
 		return reply{}, fmt.Errorf("call %s: %w", operation, ErrEnded)
 	}
 	killed := make(chan struct{})
