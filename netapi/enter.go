@@ -24,6 +24,7 @@ func (g *Gate) Key(secret string, from netip.Addr) (Caller, error) {
 type Proven struct {
 	User   string
 	Groups []string
+	Old    string // id of a session that the client has, which ends
 }
 
 // Enter makes a session for a user who has logged in at a provider, with a token as the master itself
@@ -51,6 +52,5 @@ func (g *Gate) enter(who Proven, from netip.Addr) (*Session, error) {
 	if !ok {
 		return nil, fault(http.StatusInternalServerError, "The token cannot be stored")
 	}
-	made, _ := g.sessions.add("", t)
-	return made, nil
+	return g.begin(t, who.Old), nil
 }

@@ -15,7 +15,8 @@ type Fault struct {
 	Status int
 	Text   string
 	Err    error // the reason, for the log; may be nil
-	// RetryAfter is when it is worth to try again, for the header of that name; 0 says nothing.
+	// RetryAfter is when it is worth to try again, for the header of that name. 0 stands for some seconds
+	// if the status is 429 or 503, and else for no such header.
 	RetryAfter time.Duration
 }
 
@@ -32,10 +33,17 @@ func (f *Fault) Unwrap() error { return f.Err }
 
 // SetHeaders sets the headers that the answer to a fault has.
 func (f *Fault) SetHeaders(h http.Header) {
-	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	after := f.RetryAfter
+	if after == 0 && (f.Status == http.StatusTooManyRequests || f.Status == http.StatusServiceUnavailable) {
+		after = retrySoon
+	}
+	if after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 }
+
+// retrySoon is when a request may be sent again that was refused by a limit, or for want of the master.
+const retrySoon = 5 * time.Second
 
 func fault(status int, format string, args ...any) *Fault {
 	return &Fault{Status: status, Text: fmt.Sprintf(format, args...)}

@@ -78,14 +78,20 @@ func (g *Gate) Admit(from netip.Addr) error {
 }
 
 // LogIn makes a session for a login: eauth, username and password, and token_expire where the master
-// lets the user choose it. old is the id of a session that the client has, which then keeps its id.
+// lets the user choose it. old is the id of a session that the client has, which then ends with its token.
 // The error is a *Fault; it is the same for a wrong name, a wrong password and a system that is not
-// there.
+// there. It is another one for a field that is missing, and, with the status 429, for a user who has given
+// too many wrong passwords from that address.
 func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old string) (*Session, error) {
 	token, err := g.NewToken(ctx, login, from)
 	if err != nil {
 		return nil, err
 	}
+	return g.begin(token, old), nil
+}
+
+// begin makes a session for a token, and ends the session with the id old.
+func (g *Gate) begin(token Token, old string) *Session {
 	made, replaced := g.sessions.add(old, token)
 	if replaced != "" {
 		if err := g.Tokens.Delete(replaced); err != nil {
@@ -93,7 +99,7 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 		}
 		g.lives.forget(replaced)
 	}
-	return made, nil
+	return made
 }
 
 // MakeToken returns a token of the master for a login. As for Salt's POST /token, the client runner
@@ -115,9 +121,29 @@ func (g *Gate) NewToken(ctx context.Context, login *data.Map, from netip.Addr) (
 		}
 	}
 	user := login.Text("username")
+	if err := checkFields(login); err != nil {
+		g.Audit.login(user, from, err)
+		return Token{}, err
+	}
 	t, err := g.askToken(ctx, fields, user, from)
 	g.Audit.login(user, from, err)
 	return t, err
+}
+
+// checkFields returns a *Fault that names the field which a login lacks. Its status and the beginning of its
+// text are Salt's. It counts as no wrong password.
+func checkFields(login *data.Map) error {
+	for _, field := range []string{"username", "password", "eauth"} {
+		v := login.Value(field)
+		_, isText := v.(string)
+		switch {
+		case v == nil, v == "":
+			return fault(http.StatusUnauthorized, "%s: the field %s is missing", textBadLogin, field)
+		case !isText && field != "password":
+			return fault(http.StatusUnauthorized, "%s: the field %s must be a text", textBadLogin, field)
+		}
+	}
+	return nil
 }
 
 // enabled refuses a client that netapi_enable_clients does not name.
@@ -139,11 +165,6 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 		done(wrongLogin)
 		return Token{}, fault(http.StatusUnauthorized, textNoSession)
 	}
-	wrong := fault(http.StatusUnauthorized, textBadLogin)
-	if user == "" || login.Text("eauth") == "" {
-		done(wrongLogin)
-		return Token{}, wrong
-	}
 	m, err := g.Master.LogIn(ctx, login)
 	if err != nil {
 		done(outcomeOf(err))
@@ -152,7 +173,7 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 	token, ok := tokenOf(m)
 	if !ok || !g.Door.ACL.Allows(token.User, from) {
 		done(wrongLogin)
-		return Token{}, wrong
+		return Token{}, fault(http.StatusUnauthorized, textBadLogin)
 	}
 	done(rightLogin)
 	return token, nil

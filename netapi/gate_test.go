@@ -91,20 +91,36 @@ func wantFault(t *testing.T, what string, err error, status int, text string) {
 func TestSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, m, _ := newGate(&Door{})
+		g.TokenExpire = time.Hour
 		first, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, err := g.LogIn(t.Context(), login("ann", "right"), here, first.ID)
-		if err != nil || again.ID != first.ID || again.Token.Value == first.Token.Value {
+		if err != nil || again.ID == first.ID || again.Token.Value == first.Token.Value {
 			t.Errorf("a second login has the session %v, %v", again, err)
 		}
-		if m.tokens[first.Token.Value] != nil {
-			t.Error("the token that a second login replaces is valid")
+		ended := func(what string, s *Session) {
+			t.Helper()
+			_, err := g.Session(s.ID, here)
+			wantFault(t, what, err, 401, textNoSession)
+			if m.tokens[s.Token.Value] != nil || g.Valid(s.Token.Value) {
+				t.Error(what + ": its token is valid")
+			}
 		}
-		if bob, err := g.LogIn(t.Context(), login("bob", "right"), here, again.ID); err != nil || bob.ID == again.ID {
+		ended("the session before a second login", first)
+		bob, err := g.LogIn(t.Context(), login("bob", "right"), here, again.ID)
+		if err != nil || bob.ID == again.ID {
 			t.Errorf("a login has the session of another user: %v", err)
 		}
+		ended("the session of another user before a login", again)
+		if _, err := g.LogIn(t.Context(), login("eve", "wrong"), here, bob.ID); err == nil || !g.Valid(bob.Token.Value) {
+			t.Errorf("a login that is refused ends a session: %v", err)
+		}
+		if again, err = g.Enter(Proven{User: "ann", Old: bob.ID}, here); err != nil {
+			t.Fatal(err)
+		}
+		ended("the session before a login at a provider", bob)
 		if other, err := g.LogIn(t.Context(), login("ann", "right"), here, strings.Repeat("a", 40)); err != nil ||
 			other.ID == strings.Repeat("a", 40) {
 			t.Errorf("the id of a client's choice became a session: %v", err)
@@ -179,7 +195,7 @@ func TestPasswordsCannotBeGuessed(t *testing.T) {
 			t.Errorf("%d mistakes take %v", freeMistakes+1, took)
 		}
 		_, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
-		wantFault(t, "right password within the pause", err, 401, textBadLogin)
+		wantPause(t, "right password within the pause", err)
 		if _, err := g.LogIn(t.Context(), login("ann", "right"), netip.MustParseAddr("10.0.0.1"), ""); err != nil {
 			t.Error("from another address: ", err)
 		}
@@ -208,7 +224,7 @@ func TestOnlyARightPasswordClearsMistakes(t *testing.T) {
 			_ = order("The field tgt must be a target", 400)
 			_ = order(textNoMaster, 503)
 		}
-		wantFault(t, "within the pause", order(refused, 401), 401, textBadLogin)
+		wantPause(t, "within the pause", order(refused, 401))
 	})
 }
 

@@ -3,11 +3,7 @@ package netapi
 import (
 	"net/http"
 	"sync"
-	"time"
 )
-
-// retryOrder is when a refused order may be sent again.
-const retryOrder = 5 * time.Second
 
 // orders counts the orders that one door carries out.
 type orders struct {
@@ -27,16 +23,11 @@ func newOrders(d *Door) *orders {
 func (o *orders) enter(who string) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var refusal *Fault
 	switch {
 	case o.mostEach > 0 && o.each[who] >= o.mostEach:
-		refusal = fault(http.StatusTooManyRequests, "%d orders of %s are under way, which is the limit", o.mostEach, clip(who))
+		return nil, fault(http.StatusTooManyRequests, "%d orders of %s are under way, which is the limit", o.mostEach, clip(who))
 	case o.most > 0 && o.all >= o.most:
-		refusal = fault(http.StatusServiceUnavailable, "%d orders are under way, which is the limit", o.most)
-	}
-	if refusal != nil {
-		refusal.RetryAfter = retryOrder
-		return nil, refusal
+		return nil, fault(http.StatusServiceUnavailable, "%d orders are under way, which is the limit", o.most)
 	}
 	o.all++
 	o.each[who]++

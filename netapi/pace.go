@@ -96,8 +96,9 @@ func outcomeOf(err error) outcome {
 
 // enter returns a function that must be told the outcome of a login; it waits after a wrong one. Logins
 // that would make too many mistakes if all under way were wrong wait for their turn, so that it does not
-// help to send many at once. A repetition of the last right login need not wait. The error is a *Fault
-// for a user who has made too many mistakes, or whose turn does not come before ctx ends.
+// help to send many at once. A repetition of the last right login need not wait. The error is a *Fault:
+// 429 for a user who has made too many mistakes, 503 for one whose turn does not come before ctx ends. Both
+// say when to try again.
 func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (done func(outcome), err error) {
 	who := offender{sameName(clip(login.Text("username"))), Network(from)}
 	digest := p.digest(login)
@@ -112,7 +113,9 @@ func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (don
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, because(http.StatusServiceUnavailable, context.Cause(ctx), textBusy)
+			busy := because(http.StatusServiceUnavailable, context.Cause(ctx), textBusy)
+			busy.RetryAfter = mistakePause
+			return nil, busy
 		}
 	}
 	return func(o outcome) {
@@ -144,14 +147,23 @@ func (p *Pace) begin(who offender, digest []byte) (wait <-chan struct{}, err err
 	if a.underWay == 0 && p.now().Sub(a.last) >= mistakesCount {
 		a.wrong = 0
 	}
-	switch {
-	case p.now().Before(a.until):
-		return nil, fault(http.StatusUnauthorized, textBadLogin)
+	switch left := a.until.Sub(p.now()); {
+	case left > 0:
+		return nil, paused(left)
 	case a.underWay > 0 && a.wrong+a.underWay >= freeMistakes && !hmac.Equal(a.right, digest):
 		return a.ended, nil
 	}
 	a.underWay++
 	return nil, nil
+}
+
+// paused returns the refusal of a login within a pause. The pause depends on the name that was given, and
+// not on whether there is such a user.
+func paused(left time.Duration) *Fault {
+	left = (left + time.Second - 1).Truncate(time.Second)
+	f := fault(http.StatusTooManyRequests, "too many wrong passwords: try again in %d s", int(left/time.Second))
+	f.RetryAfter = left
+	return f
 }
 
 // end counts a login that was under way.

@@ -2,9 +2,13 @@ package netapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +38,69 @@ func (m *slowMaster) LogIn(ctx context.Context, login *data.Map) (*data.Map, err
 	return m.fakeMaster.LogIn(ctx, login)
 }
 
+// wantPause checks that an error is the refusal of a login within a pause.
+func wantPause(t *testing.T, what string, err error) {
+	t.Helper()
+	f := FaultOf(err)
+	if want := fmt.Sprintf("too many wrong passwords: try again in %d s", f.RetryAfter/time.Second); f.Status != 429 ||
+		f.RetryAfter < time.Second || f.Text != want {
+		t.Errorf("%s: %d %q, to be sent again after %v", what, f.Status, f.Text, f.RetryAfter)
+	}
+}
+
+// TestThePauseSaysWhenItEnds checks that a login is right at the time that its refusal names.
+func TestThePauseSaysWhenItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, audit := newGate(&Door{})
+		for range freeMistakes + 3 {
+			_, err := g.LogIn(t.Context(), login("nobody", "wrong"), here, "")
+			for FaultOf(err).Status == 429 {
+				wantPause(t, "a wrong password", err)
+				time.Sleep(FaultOf(err).RetryAfter)
+				_, err = g.LogIn(t.Context(), login("nobody", "wrong"), here, "")
+			}
+			wantFault(t, "a wrong password", err, 401, textBadLogin)
+		}
+		time.Sleep(500 * time.Millisecond)
+		_, err := g.LogIn(t.Context(), login("nobody", "right"), here, "")
+		wantFault(t, "within the pause", err, 429, "too many wrong passwords: try again in 7 s")
+		w := httptest.NewRecorder()
+		if FaultOf(err).SetHeaders(w.Header()); w.Header().Get("Retry-After") != "7" {
+			t.Errorf("the answer has the headers %v", w.Header())
+		}
+		if !strings.Contains(audit.String(), "login refused: too many wrong passwords: try again in 7 s") {
+			t.Errorf("the log has not the pause: %s", audit)
+		}
+		time.Sleep(7 * time.Second)
+		if _, err := g.LogIn(t.Context(), login("nobody", "right"), here, ""); err != nil {
+			t.Error("after the pause: ", err)
+		}
+	})
+}
+
+// TestALoginWithoutAFieldIsNoGuess checks that the answer names the field, and that no pause begins.
+func TestALoginWithoutAFieldIsNoGuess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, _ := newGate(&Door{})
+		began := time.Now()
+		for range 2 * freeMistakes {
+			for _, field := range []string{"username", "password", "eauth"} {
+				lacking := login("ann", "right")
+				lacking.Delete(field)
+				_, err := g.LogIn(t.Context(), lacking, here, "")
+				wantFault(t, "without "+field, err, 401, textBadLogin+": the field "+field+" is missing")
+			}
+		}
+		odd := login("ann", "right")
+		odd.Set("eauth", int64(1))
+		_, err := g.LogIn(t.Context(), odd, here, "")
+		wantFault(t, "a number", err, 401, textBadLogin+": the field eauth must be a text")
+		if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil || time.Since(began) != 0 {
+			t.Errorf("a whole login: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // TestParallelGuessesCount sends many wrong logins at once: the pause must hold as if they came one after
 // the other.
 func TestParallelGuessesCount(t *testing.T) {
@@ -42,13 +109,21 @@ func TestParallelGuessesCount(t *testing.T) {
 		m := &slowMaster{fakeMaster: fake}
 		g.Master = m
 		var all sync.WaitGroup
+		var refused atomic.Int32
 		for range 200 {
 			all.Go(func() {
 				_, err := g.LogIn(t.Context(), login("ann", "wrong"), here, "")
-				wantFault(t, "a guess", err, 401, textBadLogin)
+				if FaultOf(err).Status == 401 {
+					refused.Add(1)
+					return
+				}
+				wantPause(t, "a guess", err)
 			})
 		}
 		all.Wait()
+		if refused.Load() != freeMistakes+1 {
+			t.Errorf("%d guesses are refused as wrong", refused.Load())
+		}
 		if m.guesses != freeMistakes+1 || m.most > freeMistakes {
 			t.Errorf("the master has checked %d passwords, %d at a time", m.guesses, m.most)
 		}
@@ -103,7 +178,7 @@ func TestGuessesWhoseClientLeavesCount(t *testing.T) {
 		for i := range freeMistakes + 1 {
 			_ = order("guess", []error{gone, because(504, nil, textLate), context.Canceled}[i%3])
 		}
-		wantFault(t, "within the pause", order("right", nil), 401, textBadLogin)
+		wantPause(t, "within the pause", order("right", nil))
 	})
 }
 
@@ -119,6 +194,9 @@ func TestAWaitingLoginEndsWithItsRequest(t *testing.T) {
 		defer cancel()
 		_, err := p.enter(ctx, login("ann", "x"), here)
 		wantFault(t, "a login that waits", err, http.StatusServiceUnavailable, textBusy)
+		if after := FaultOf(err).RetryAfter; after != mistakePause {
+			t.Errorf("it may be sent again after %v", after)
+		}
 	})
 }
 
@@ -137,7 +215,7 @@ func TestThePauseKnowsItsUser(t *testing.T) {
 		}
 		for _, from := range []string{"2001:db8::ff", "2001:db8:0:0:1::"} {
 			_, err := other.LogIn(t.Context(), login("Ann", "right"), netip.MustParseAddr(from), "")
-			wantFault(t, "within the pause from "+from, err, 401, textBadLogin)
+			wantPause(t, "within the pause from "+from, err)
 		}
 		if _, err := other.LogIn(t.Context(), login("ann", "right"), netip.MustParseAddr("2001:db8:0:1::1"), ""); err != nil {
 			t.Error("from another network: ", err)

@@ -73,20 +73,18 @@ func newSessions(now func() time.Time) *sessions {
 	return &sessions{now: now, byID: map[string]*Session{}, users: map[string]int{}}
 }
 
-// add makes a session for a token. A session of the same user that the client has already keeps its
-// id, as in Salt; the token that it had is returned. That of another user does not: whoever knows its
-// id would be logged in as this one.
+// add makes a session for a token. It ends the session that the client has already, and returns the token
+// of that one. In Salt such a session keeps its id, so that whoever knows the id is logged in as well.
 func (s *sessions) add(old string, t Token) (made *Session, replaced string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := newID()
-	if known := s.alive(old); known != nil && known.Token.User == t.User && known.Token.Eauth == t.Eauth {
-		id, replaced = old, known.Token.Value
+	if known := s.alive(old); known != nil {
+		replaced = known.Token.Value
 		s.remove(known)
 	}
 	s.makeRoom(t.User)
-	made = &Session{ID: id, Token: t, used: s.now()}
-	s.byID[id] = made
+	made = &Session{ID: newID(), Token: t, used: s.now()}
+	s.byID[made.ID] = made
 	s.users[t.User]++
 	return made, replaced
 }

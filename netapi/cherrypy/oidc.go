@@ -60,6 +60,7 @@ func finishAtProvider(q *request) error {
 		}
 		return err
 	}
+	who.Old = web.Credential(q.r)
 	s, err := q.Gate.Enter(who, q.from)
 	if err != nil {
 		return err

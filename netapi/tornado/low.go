@@ -129,10 +129,11 @@ func checkChunk(chunk *data.Map, i int) error {
 
 // carryOut carries out chunks one after the other, as Salt does: the text of a failure stands at its
 // chunk's place, and a refused chunk ends it (saltnado.py, disbatch). Only where a failure is all there
-// is, it is the error: a *netapi.Fault. A refusal never is.
+// is, it is the error: a *netapi.Fault. So is a limit that refuses the first chunk, as nothing has been
+// carried out. A refusal for want of a right never is.
 func (q *request) carryOut(low []*data.Map) (items, missing []any, err error) {
 	items = []any{}
-	for _, chunk := range low {
+	for i, chunk := range low {
 		answer, err := q.order(chunk)
 		f, failed := errors.AsType[*netapi.Fault](err)
 		switch {
@@ -141,7 +142,7 @@ func (q *request) carryOut(low []*data.Map) (items, missing []any, err error) {
 			missing = web.AddMissing(missing, chunk, answer)
 		case failed && f.Status == http.StatusUnauthorized:
 			return append(items, textNotVerified), missing, nil
-		case len(low) == 1:
+		case len(low) == 1, failed && i == 0 && f.Status == http.StatusTooManyRequests:
 			return nil, nil, err
 		default:
 			items = append(items, textFailed+netapi.FaultOf(err).Text)

@@ -66,10 +66,14 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, c netapi.Cal
 
 func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, error) {
 	l, err := s.Hub.Listen(s.filter(r, c))
-	if err != nil {
-		return nil, &netapi.Fault{Status: http.StatusServiceUnavailable, Text: err.Error()}
+	if err == nil {
+		return l, nil
 	}
-	return l, nil
+	status := http.StatusServiceUnavailable
+	if limit, ok := errors.AsType[*stream.LimitError](err); ok && limit.User != "" {
+		status = http.StatusTooManyRequests
+	}
+	return nil, &netapi.Fault{Status: status, Text: err.Error()}
 }
 
 // filter returns the events that a request asks for, and its caller may read.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,19 @@ func (s *Site) send(t *testing.T, e *Exchange) *Reply {
 		}
 		headers = append(headers, h[0], s.fill(t, h[1]))
 	}
-	return s.Do(t, e.Request.Method, s.fill(t, e.Request.Path), body, headers...)
+	got := s.Do(t, e.Request.Method, s.fill(t, e.Request.Path), body, headers...)
+	s.renew(headers, got)
+	return got
+}
+
+// renew notes the session of a login in place of the one that its request has: a login ends that.
+func (s *Site) renew(headers []string, got *Reply) {
+	made := got.Header.Get("X-Auth-Token")
+	for user, id := range s.Tokens {
+		if made != "" && slices.Contains(headers, id) {
+			s.Tokens[user] = made
+		}
+	}
 }
 
 var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
