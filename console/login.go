@@ -48,16 +48,34 @@ func logIn(q *request) error {
 	form := q.loginForm(q.next(q.r.PostForm.Get("next")))
 	form.System, form.User = q.r.PostForm.Get("eauth"), q.r.PostForm.Get("username")
 	login := data.NewMap("username", form.User, "password", q.r.PostForm.Get("password"), "eauth", form.System)
-	session, err := q.Gate.LogIn(q.r.Context(), login, q.from(), "")
-	if fault, ok := errors.AsType[*netapi.Fault](err); ok && fault.Status == http.StatusUnauthorized {
-		form.Fault = "The name, the password or the system is wrong."
-		return q.render(http.StatusUnauthorized, "login", "Log in", form)
+	old := ""
+	if c, err := q.r.Cookie(cookieName); err == nil {
+		old = c.Value
+	}
+	session, err := q.Gate.LogIn(q.r.Context(), login, q.from(), old)
+	if fault, ok := errors.AsType[*netapi.Fault](err); ok {
+		if form.Fault = loginFault(fault); form.Fault != "" {
+			fault.SetHeaders(q.w.Header())
+			return q.render(fault.Status, "login", "Log in", form)
+		}
 	}
 	if err != nil {
 		return err
 	}
 	q.setSession(session.ID, int(session.Token.Expire.Sub(q.Now()).Seconds()))
 	return q.redirect(form.Next)
+}
+
+// loginFault returns what the form says about a login that is refused for what was typed; "" for another
+// fault.
+func loginFault(f *netapi.Fault) string {
+	switch f.Status {
+	case http.StatusUnauthorized:
+		return "The name, the password or the system is wrong."
+	case http.StatusTooManyRequests:
+		return strings.ToUpper(f.Text[:1]) + f.Text[1:] + "."
+	}
+	return ""
 }
 
 // logOut ends the session and its token.

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/netapi"
 )
 
@@ -29,6 +31,43 @@ func TestLogin(t *testing.T) {
 	b.get(t, "/nowhere").want(t, 404, "There is no such page.")
 	b.post(t, "/logout").want(t, 200, "Log in")
 	b.get(t, "/minions").want(t, 200, "Log in")
+}
+
+// A login within the pause after wrong passwords says when to try again.
+func TestLoginWithinThePause(t *testing.T) {
+	need.Time(t, "a wrong password costs a second")
+	b := open(t)
+	var all sync.WaitGroup
+	answers := make([]*page, 12)
+	for i := range answers {
+		all.Go(func() { answers[i] = b.post(t, "/login", "username", "saltdev", "password", "wrong", "eauth", "file") })
+	}
+	all.Wait()
+	paused := 0
+	for _, got := range answers {
+		if got.status == 401 {
+			continue
+		}
+		paused++
+		got.want(t, 429, "Too many wrong passwords: try again in "+got.header.Get("Retry-After")+" s.", `value="saltdev"`)
+	}
+	if paused == 0 {
+		t.Errorf("none of %d guesses meets the pause", len(answers))
+	}
+}
+
+// A login ends the session that the browser has.
+func TestLoginEndsTheSessionBefore(t *testing.T) {
+	b := open(t)
+	b.logIn(t, "saltdev")
+	address, err := url.Parse(b.Server.URL + "/console/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.client.Jar.Cookies(address)
+	b.logIn(t, "limited").want(t, 200, "limited")
+	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "brine_console", Value: before[0].Value, Path: "/console/"}})
+	b.get(t, "/rights").want(t, 200, "Log in")
 }
 
 // A login leads nowhere but to the console.
