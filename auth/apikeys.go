@@ -132,6 +132,9 @@ func fileOfKey(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// KeyID returns the id that the API key with a secret has.
+func KeyID(secret string) string { return fileOfKey(secret)[:apiKeyID] }
+
 // entry returns the contents of the file of a key.
 func (k APIKey) entry(file string) *data.Map {
 	expire := neverExpires

@@ -116,7 +116,8 @@ func noPattern(expr string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return config.Doubt(fmt.Errorf("%s is no regular expression that can be used, and allows nothing: %w", short(expr), err))
+	return &config.Finding{Text: fmt.Sprintf("%s is no regular expression that can be used, and allows nothing: %v", short(expr), err),
+		Suggestion: "write an expression such as test.* or .*", Doubt: true}
 }
 
 // single returns the only entry of m.

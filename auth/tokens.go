@@ -35,6 +35,21 @@ type Tokens struct {
 // ErrNoToken is returned if a token does not exist, has expired, or cannot be read.
 var ErrNoToken = errors.New("no such token")
 
+// An ExpiredError is returned for a token that is found after its end, which is then deleted. It wraps
+// ErrNoToken.
+type ExpiredError struct {
+	User, System string // name and eauth of the token
+	Expire       time.Time
+}
+
+// Error returns the text, without the token.
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("a token of %s (%s) has expired at %s", clip(e.User), clip(e.System), e.Expire.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns ErrNoToken.
+func (e *ExpiredError) Unwrap() error { return ErrNoToken }
+
 // errFull is returned by Add if there are too many tokens.
 var errFull = errors.New("there are too many tokens")
 
@@ -148,9 +163,13 @@ func (t *Tokens) load(name string) (*data.Map, os.FileInfo, error) {
 	if err == nil && expiry(m) > unix(t.now()) {
 		return m, info, nil
 	}
+	expired := err == nil
 	err = errors.Join(err, t.Delete(name))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoToken, err)
+	}
+	if expired {
+		return nil, nil, &ExpiredError{m.Text("name"), m.Text("eauth"), moment(expiry(m))}
 	}
 	return nil, nil, ErrNoToken
 }

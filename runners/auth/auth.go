@@ -23,11 +23,11 @@ type Tokens interface {
 
 // Plugin returns the runner auth.
 func Plugin(t Tokens) loader.Plugin {
-	return loader.Plugin{Name: "auth", New: func(*loader.Env) (*loader.Module, error) {
+	return loader.Plugin{Name: "auth", New: func(env *loader.Env) (*loader.Module, error) {
 		if t == nil {
 			return nil, errors.New("no token store is configured")
 		}
-		m := &module{t}
+		m := &module{t, env}
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("mk_token", m.mkToken).SecretResult(),
 			loader.F("del_token", m.delToken).Secret("token"),
@@ -38,7 +38,10 @@ func Plugin(t Tokens) loader.Plugin {
 	}}
 }
 
-type module struct{ tokens Tokens }
+type module struct {
+	tokens Tokens
+	env    *loader.Env
+}
 
 type mkTokenArgs struct {
 	Load *data.Map `kwargs:"load"`

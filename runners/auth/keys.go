@@ -3,13 +3,15 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	access "github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runners"
 )
 
 // Keys are the API keys of a master, as auth.Tokens has them.
@@ -26,6 +28,8 @@ type mkKeyArgs struct {
 	Expire  any    `default:"'90d'"`
 	User    string `default:"''"`
 	Comment string `default:"''"`
+
+	Other *data.Map `kwargs:"other"`
 }
 
 // mkKey makes an API key, with which a program gives orders to salt-api without a login. The answer has its secret, which
@@ -37,7 +41,8 @@ type mkKeyArgs struct {
 //
 // rights
 //
-//	A list of what it may do, in the form of external_auth. It may do nothing else.
+//	A list of what it may do, in the form of external_auth. It may do nothing else. An entry that can never
+//	allow anything is refused.
 //
 // expire : 90d
 //
@@ -56,6 +61,9 @@ type mkKeyArgs struct {
 //	salt-run auth.mk_key name=ci rights='["test.*", {"web*": ["state.apply"]}, "@jobs"]'
 //	salt-run auth.mk_key name=monitor rights='["@jobs"]' expire=never user=ann comment='the dashboard'
 func (m *module) mkKey(ctx context.Context, a mkKeyArgs) (any, error) {
+	if err := onlyKnown(runners.Words(a.Other)); err != nil {
+		return nil, err
+	}
 	k := access.APIKey{Name: a.Name, User: a.User, Comment: a.Comment}
 	switch rights := a.Rights.(type) {
 	case []any:
@@ -63,7 +71,10 @@ func (m *module) mkKey(ctx context.Context, a mkKeyArgs) (any, error) {
 	case string:
 		k.Rights = []any{rights}
 	default:
-		return nil, loader.TypeError("rights must be a list, for example rights='[\"test.*\", \"@jobs\"]'")
+		return nil, refused("rights must be a list, for example rights='[\"test.*\", \"@jobs\"]'")
+	}
+	if err := access.CheckRights(k.Rights, append(m.env.Functions.Modules(), m.env.Registry("wheel").Modules()...)); err != nil {
+		return nil, refused("rights: %v", err)
 	}
 	life, err := lifetime(a.Expire)
 	if err != nil {
@@ -76,13 +87,32 @@ func (m *module) mkKey(ctx context.Context, a mkKeyArgs) (any, error) {
 	err = m.tokens.Store(ctx, func(keys Keys) error {
 		secret, added, err := keys.AddKey(k)
 		if err != nil {
-			return loader.TypeError("%w", err)
+			return refused("%v", err)
 		}
 		shown = show(added)
 		shown.Set("secret", secret)
 		return nil
 	})
 	return shown, err
+}
+
+// refused returns the error of a key that is not made. Its text is the result, and the program salt-run ends
+// with the code 1.
+func refused(format string, args ...any) error {
+	return &runners.UnableError{Text: "No key was made: " + fmt.Sprintf(format, args...)}
+}
+
+// onlyKnown refuses arguments that mk_key does not have. A key without the limit that was meant is no help.
+func onlyKnown(other *data.Map) error {
+	known := []string{"name", "rights", "expire", "user", "comment"}
+	for key := range other.All() {
+		name := data.Str(key)
+		if near := config.Nearest(name, known); near != "" {
+			return refused("there is no argument %s; is %s meant?", name, near)
+		}
+		return refused("there is no argument %s; there are %s", name, strings.Join(known, ", "))
+	}
+	return nil
 }
 
 // mostLife is the longest life of a key that expires.
@@ -94,7 +124,7 @@ func lifetime(v any) (time.Duration, error) {
 	if text == "never" || text == "0" {
 		return 0, nil
 	}
-	wrong := loader.TypeError("expire must be a time such as 12h, 90d or 52w, or never, not %s", data.Repr(v))
+	wrong := refused("expire must be a time such as 12h, 90d or 52w, or never, not %s", data.Repr(v))
 	if len(text) < 2 {
 		return 0, wrong
 	}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	access "github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runners"
 )
 
 // store is a token store.
@@ -25,7 +27,10 @@ func open(t *testing.T) (*loader.Registry, *access.Tokens) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tokens.Close() })
-	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{Plugin(store{tokens})})
+	jobs := loader.Plugin{Name: "jobs", New: func(*loader.Env) (*loader.Module, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("active", func(context.Context, struct{}) (any, error) { return nil, nil })}}, nil
+	}}
+	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{Plugin(store{tokens}), jobs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,18 +101,27 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
-func TestWrongKeysAreInvalidArguments(t *testing.T) {
-	r, _ := open(t)
+// A key that is not made is an error with the reason, so that salt-run ends with the code 1.
+func TestWrongKeysAreErrors(t *testing.T) {
+	r, tokens := open(t)
 	invoke(t, r, "auth.mk_key", "name", "ci", "rights", "test.*", "expire", "never")
-	for what, words := range map[string]*data.Map{
-		"no rights":     data.NewMap("name", "x"),
-		"a dictionary":  data.NewMap("name", "x", "rights", data.NewMap("web*", []any{".*"})),
-		"empty":         data.NewMap("name", "x", "rights", []any{}),
-		"a wrong right": data.NewMap("name", "x", "rights", []any{"("}),
-		"twice":         data.NewMap("name", "ci", "rights", []any{".*"}),
+	for want, words := range map[string]*data.Map{
+		"rights must be a list":                              data.NewMap("name", "x", "rights", data.NewMap("web*", []any{".*"})),
+		"rights are needed":                                  data.NewMap("name", "x", "rights", []any{}),
+		"rights: entry 1: '(' is no regular expression":      data.NewMap("name", "x", "rights", []any{"("}),
+		"rights: entry 2: there is no '@job'; is '@jobs'":    data.NewMap("name", "x", "rights", []any{".*", "@job"}),
+		"there is a key of this name":                        data.NewMap("name", "ci", "rights", []any{".*"}),
+		"expire must be a time such as 12h":                  data.NewMap("name", "x", "rights", []any{".*"}, "expire", ""),
+		"there is no argument expires; is expire meant?":     data.NewMap("name", "x", "rights", []any{".*"}, "expires", ""),
+		"there is no argument valid_for; there are name, ri": data.NewMap("name", "x", "rights", []any{".*"}, "valid_for", "1d"),
 	} {
-		if _, err := r.Invoke(t.Context(), "auth.mk_key", nil, words); loader.KindOf(err) != loader.KindType {
-			t.Errorf("%s: %v", what, err)
+		_, err := r.Invoke(t.Context(), "auth.mk_key", nil, words)
+		unable, ok := errors.AsType[*runners.UnableError](err)
+		if !ok || !strings.HasPrefix(unable.Text, "No key was made: ") || !strings.Contains(unable.Text, want) {
+			t.Errorf("%s: %v, want %s", data.Repr(words), err, want)
 		}
+	}
+	if all, err := tokens.Keys(); len(all) != 1 || err != nil {
+		t.Errorf("the store has %d keys, %v", len(all), err)
 	}
 }
