@@ -1,6 +1,7 @@
 package netapi
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 
@@ -38,10 +39,25 @@ func (a *Audit) order(user string, from netip.Addr, low *data.Map, answer *Answe
 		fields["minions"] = answer.minions()
 	}
 	if err != nil {
+		if r, ok := errors.AsType[*Rejection](err); ok {
+			r.logged = true
+		}
 		a.Log.WithFields(fields).Warnf("order refused: %s", clip(err.Error()))
 		return
 	}
 	a.Log.WithFields(fields).Info("order")
+}
+
+// refused writes why a credential was refused; skipped similar lines were left out before.
+func (a *Audit) refused(r *Rejection, from netip.Addr, skipped int) {
+	fields := logrus.Fields{"from": from.String()}
+	if r.User != "" {
+		fields["user"] = clip(r.User)
+	}
+	if skipped > 0 {
+		fields["skipped"] = skipped
+	}
+	a.Log.WithFields(fields).Warnf("request refused: %s", r)
 }
 
 func textsOf(v any) string {

@@ -14,8 +14,11 @@ const keySystem = "key"
 // not come from that address (api_acl).
 func (g *Gate) Key(secret string, from netip.Addr) (Caller, error) {
 	t, err := g.find(secret)
-	if err != nil || t.Eauth != keySystem || !g.Door.ACL.Allows(t.User, from) {
-		return Caller{}, fault(http.StatusUnauthorized, textNoSession)
+	switch {
+	case err != nil, t.Eauth != keySystem:
+		return Caller{}, g.refuse(secret, textNoSession)
+	case !g.Door.ACL.Allows(t.User, from):
+		return Caller{}, g.elsewhere(t)
 	}
 	return Caller{Token: t.Value, User: t.User, From: from}, nil
 }

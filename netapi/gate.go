@@ -11,7 +11,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 )
 
 // Options configure a Gate.
@@ -47,6 +49,8 @@ type Gate struct {
 	sessions *sessions
 	lives    *lives
 	orders   *orders
+	past     *past
+	refusals loglimit.Limiter
 }
 
 // NewGate returns a Gate.
@@ -57,7 +61,9 @@ func NewGate(o Options) *Gate {
 	if o.Pace == nil {
 		o.Pace = NewPace(o.Now)
 	}
-	g := &Gate{Options: o, sessions: newSessions(o.Now), orders: newOrders(o.Door)}
+	ended := &past{}
+	g := &Gate{Options: o, sessions: newSessions(o.Now, ended), orders: newOrders(o.Door), past: ended,
+		refusals: loglimit.Limiter{Now: o.Now}}
 	g.lives = &lives{now: o.Now, ask: g.Valid, known: map[string]life{}}
 	return g
 }
@@ -92,6 +98,7 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 
 // begin makes a session for a token, and ends the session with the id old.
 func (g *Gate) begin(token Token, old string) *Session {
+	g.past.note(token.Value, trace{token.User, "", token.Expire, ""})
 	made, replaced := g.sessions.add(old, token)
 	if replaced != "" {
 		if err := g.Tokens.Delete(replaced); err != nil {
@@ -183,15 +190,18 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 // a *Fault: there is no such session, or its user may not come from there (api_acl).
 func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
 	s := g.sessions.get(id)
-	if s == nil || !g.Door.ACL.Allows(s.Token.User, from) {
-		return nil, fault(http.StatusUnauthorized, textNoSession)
+	switch {
+	case s == nil:
+		return nil, g.refuse(id, textNoSession)
+	case !g.Door.ACL.Allows(s.Token.User, from):
+		return nil, g.elsewhere(s.Token)
 	}
 	return s, nil
 }
 
 // LogOut ends a session and deletes its token, which Salt leaves valid.
 func (g *Gate) LogOut(s *Session) error {
-	g.sessions.end(s.ID)
+	g.sessions.end(s.ID, whyLoggedOut)
 	err := g.Tokens.Delete(s.Token.Value)
 	g.lives.forget(s.Token.Value)
 	return err
@@ -201,6 +211,14 @@ func (g *Gate) LogOut(s *Session) error {
 func (g *Gate) Valid(token string) bool {
 	_, err := g.find(token)
 	return err == nil
+}
+
+// Confirm returns a *Fault if the token of a session does not count any more.
+func (g *Gate) Confirm(s *Session) error {
+	if _, err := g.find(s.Token.Value); err != nil {
+		return g.refuse(s.Token.Value, "Authentication error occurred.")
+	}
+	return nil
 }
 
 // Lives is Valid for what asks often, as streams do: an answer counts for a second, but not beyond the
@@ -215,10 +233,10 @@ func (g *Gate) Caller(credential string, from netip.Addr) (Caller, error) {
 	}
 	t, err := g.find(credential)
 	if err != nil {
-		return Caller{}, fault(http.StatusUnauthorized, textNoSession)
+		return Caller{}, g.refuse(credential, textNoSession)
 	}
 	if !g.Door.ACL.Allows(t.User, from) {
-		return Caller{}, fault(http.StatusUnauthorized, textNoSession)
+		return Caller{}, g.elsewhere(t)
 	}
 	return Caller{Token: t.Value, User: t.User, From: from}, nil
 }
@@ -230,11 +248,21 @@ func (g *Gate) find(value string) (Token, error) {
 		return Token{}, errNoToken
 	}
 	m, err := g.Tokens.Get(value)
+	if old, ok := errors.AsType[*auth.ExpiredError](err); ok {
+		t := Token{Value: value, User: old.User, Eauth: old.System, Expire: old.Expire}
+		g.past.note(value, trace{t.User, t.rejection("").Key, t.Expire, expiredSince(t.Expire)})
+	}
 	if err != nil {
+		g.past.lost(value, g.Now())
 		return Token{}, err
 	}
 	t, ok := tokenOf(m)
-	if !ok || t.Value != value || !g.Now().Before(t.Expire) {
+	if !ok || t.Value != value {
+		return Token{}, errNoToken
+	}
+	g.past.note(value, trace{t.User, t.rejection("").Key, t.Expire, ""})
+	if !g.Now().Before(t.Expire) {
+		g.past.lost(value, g.Now())
 		return Token{}, errNoToken
 	}
 	return t, nil
@@ -266,6 +294,7 @@ func (g *Gate) Order(ctx context.Context, c Caller, low *data.Map) (*Answer, err
 	var answer *Answer
 	if err == nil {
 		answer, err = g.paced(ctx, c, low, who)
+		err = g.explain(low.Text("token"), err)
 	}
 	g.Audit.order(who, c.From, low, answer, err)
 	return answer, err
@@ -283,7 +312,7 @@ func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
 		if c.Token == "" {
 			t, err := g.find(token)
 			if err != nil {
-				return who, fault(http.StatusUnauthorized, "Authentication error occurred.")
+				return who, g.refuse(token, "Authentication error occurred.")
 			}
 			who = t.User
 		}
@@ -303,7 +332,7 @@ func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
 	case data.Truth(low.Value("raw_shell")) && !g.Settings.RawShell:
 		return who, fault(http.StatusUnauthorized, "Raw shell option not allowed.")
 	case !g.Door.ACL.Allows(who, c.From):
-		return who, fault(http.StatusUnauthorized, textNoSession)
+		return who, g.refuseFor(&Rejection{User: who, Why: whyAddress}, textNoSession)
 	}
 	return who, nil
 }

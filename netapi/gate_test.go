@@ -163,7 +163,7 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestSessionsAreLimited(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	s := newSessions(func() time.Time { return now })
+	s := newSessions(func() time.Time { return now }, &past{})
 	token := Token{User: "ann", Expire: now.Add(time.Hour)}
 	first, _ := s.add("", token)
 	other, _ := s.add("", Token{User: "bob", Expire: token.Expire})

@@ -62,15 +62,16 @@ const (
 
 // sessions are the sessions of one program. They end with it.
 type sessions struct {
-	now func() time.Time
+	now  func() time.Time
+	past *past // takes why sessions end
 
 	mu    sync.Mutex
 	byID  map[string]*Session
 	users map[string]int // sessions of each user
 }
 
-func newSessions(now func() time.Time) *sessions {
-	return &sessions{now: now, byID: map[string]*Session{}, users: map[string]int{}}
+func newSessions(now func() time.Time, ended *past) *sessions {
+	return &sessions{now: now, past: ended, byID: map[string]*Session{}, users: map[string]int{}}
 }
 
 // add makes a session for a token. It ends the session that the client has already, and returns the token
@@ -80,7 +81,7 @@ func (s *sessions) add(old string, t Token) (made *Session, replaced string) {
 	defer s.mu.Unlock()
 	if known := s.alive(old); known != nil {
 		replaced = known.Token.Value
-		s.remove(known)
+		s.remove(known, whyReplaced)
 	}
 	s.makeRoom(t.User)
 	made = &Session{ID: newID(), Token: t, used: s.now()}
@@ -103,8 +104,8 @@ func (s *sessions) makeRoom(user string) {
 		return
 	}
 	for _, old := range s.byID {
-		if s.over(old) {
-			s.remove(old)
+		if why := s.over(old); why != "" {
+			s.remove(old, why)
 		}
 	}
 	var oldest *Session
@@ -117,7 +118,7 @@ func (s *sessions) makeRoom(user string) {
 		}
 	}
 	if oldest != nil && (len(s.byID) >= mostSessions || s.users[user] >= mostSessionsPerUser) {
-		s.remove(oldest)
+		s.remove(oldest, whyCrowded)
 	}
 }
 
@@ -134,33 +135,43 @@ func (s *sessions) get(id string) *Session {
 	return &copied
 }
 
-// end ends a session. It reports whether there was one.
-func (s *sessions) end(id string) bool {
+// end ends a session for a reason. It reports whether there was one.
+func (s *sessions) end(id, why string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.alive(id)
 	if found != nil {
-		s.remove(found)
+		s.remove(found, why)
 	}
 	return found != nil
 }
 
 func (s *sessions) alive(id string) *Session {
 	found := s.byID[id]
-	if found != nil && s.over(found) {
-		s.remove(found)
+	if found == nil {
+		return nil
+	}
+	if why := s.over(found); why != "" {
+		s.remove(found, why)
 		return nil
 	}
 	return found
 }
 
-// over reports whether a session or its token has ended.
-func (s *sessions) over(one *Session) bool {
+// over returns why a session, or its token, has ended; "" if it has not.
+func (s *sessions) over(one *Session) string {
 	now := s.now()
-	return !now.Before(one.Token.Expire) || now.Sub(one.used) >= sessionIdle
+	switch {
+	case !now.Before(one.Token.Expire):
+		return expiredSince(one.Token.Expire)
+	case now.Sub(one.used) >= sessionIdle:
+		return whyIdle
+	}
+	return ""
 }
 
-func (s *sessions) remove(one *Session) {
+func (s *sessions) remove(one *Session, why string) {
+	s.past.note(one.ID, trace{user: one.Token.User, why: why})
 	delete(s.byID, one.ID)
 	if s.users[one.Token.User]--; s.users[one.Token.User] <= 0 {
 		delete(s.users, one.Token.User)

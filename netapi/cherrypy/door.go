@@ -320,8 +320,8 @@ func (q *request) enter() error {
 	if err := q.origins.Check(q.r); err != nil {
 		return err
 	}
-	if !q.Gate.Valid(s.Token.Value) {
-		return &netapi.Fault{Status: http.StatusUnauthorized, Text: "Authentication error occurred."}
+	if err := q.Gate.Confirm(s); err != nil {
+		return err
 	}
 	q.session, q.caller = s, s.Caller(q.from)
 	q.w.Header().Set("Cache-Control", "private")
@@ -330,6 +330,7 @@ func (q *request) enter() error {
 
 // fail answers with an error.
 func (q *request) fail(err error) {
+	q.Gate.Refused(q.from, err)
 	f := web.FaultOf(err)
 	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.routeName(), q.from, err)

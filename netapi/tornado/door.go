@@ -210,6 +210,7 @@ func (q *request) needsLogin() bool {
 func (q *request) enter() (done bool, err error) {
 	c, err := q.Gate.Caller(web.Credential(q.r), q.caller.From)
 	if err != nil {
+		q.Gate.Refused(q.caller.From, err)
 		q.w.Header().Set("Location", "/login")
 		q.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		q.w.WriteHeader(http.StatusFound)
@@ -229,6 +230,7 @@ func (q *request) fail(err error) {
 		q.page(p.status, p.text)
 		return
 	}
+	q.Gate.Refused(q.caller.From, err)
 	f := web.FaultOf(err)
 	f.SetHeaders(q.w.Header())
 	if f.Status >= http.StatusInternalServerError {
