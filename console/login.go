@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
+	"github.com/brineproject/brine/netapi/web"
 )
 
 // A loginForm is the page of the login.
@@ -91,7 +92,7 @@ func logOut(q *request) error {
 // when a link on another site is followed, so that addresses of pages can be shared.
 func (q *request) setSession(id string, seconds int) {
 	http.SetCookie(q.w, &http.Cookie{Name: cookieName, Value: id, Path: q.Root + "/", MaxAge: seconds, HttpOnly: true,
-		Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+		Secure: web.Secure(q.r, q.Gate.Door), SameSite: http.SameSiteLaxMode})
 }
 
 // askLogin sends the browser to the login and from there back. The script of a page gets the status 401.

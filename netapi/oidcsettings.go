@@ -83,7 +83,7 @@ func (o *OIDC) check(r *reader, path []any, file string) {
 	}
 	o.readSecret(r, at, file)
 	if why := checkRedirect(o.RedirectURL); why != "" {
-		r.wrong(at("redirect_url"), why, "write the address of this door for browsers: https://HOST"+oidcCallback)
+		r.wrong(at("redirect_url"), why, "write the address of salt-api for browsers: https://HOST"+oidcCallback)
 	}
 	if !slices.Contains(o.Scopes, "openid") {
 		r.wrong(at("scopes"), "lack openid, without which the provider does not say who logs in", "add openid")

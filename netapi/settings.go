@@ -35,6 +35,7 @@ type Door struct {
 	Port              int
 	Cert, Key, Chain  string // ssl_crt, ssl_key, ssl_chain: files
 	ClientCA          string // ssl_client_ca: a file; clients need a certificate of these authorities
+	SecureCookie      bool   // secure_cookie: cookies are for TLS alone, which a proxy may speak
 	Plain             bool   // disable_ssl
 	AccessLog         string // log_access_file
 	ErrorLog          string // log_error_file
@@ -113,13 +114,13 @@ func ReadSettings(opts *data.Map) (*Settings, []*config.Finding) {
 	s.Tornado = r.door("rest_tornado", opts, tornadoOptions())
 	r.checkOIDC("rest_cherrypy", s.Cherrypy, opts)
 	if opts.Value("rest_wsgi") != nil {
-		r.doubt([]any{"rest_wsgi"}, "has no effect: this door is not there", "use rest_cherrypy")
+		r.doubt([]any{"rest_wsgi"}, "has no effect: salt-api does not have it", "use rest_cherrypy")
 	}
 	if s.Console = data.Truth(opts.Value("console")); s.Console {
 		s.openConsole(opts)
 	}
 	if s.Cherrypy == nil && s.Tornado == nil {
-		r.wrong([]any{"rest_cherrypy"}, "there is no door: salt-api needs the section rest_cherrypy with a port",
+		r.wrong([]any{"rest_cherrypy"}, "no port to listen on: salt-api needs the section rest_cherrypy with a port",
 			"write rest_cherrypy: {port: 8000, ssl_crt: FILE, ssl_key: FILE}")
 	}
 	if len(s.Clients) == 0 && !s.Console {
@@ -169,6 +170,7 @@ func cherrypyOptions() map[string]entry {
 		"ssl_chain":            {read: text(func(d *Door) *string { return &d.Chain })},
 		"ssl_client_ca":        {read: text(func(d *Door) *string { return &d.ClientCA })},
 		"disable_ssl":          {read: flag(func(d *Door) *bool { return &d.Plain })},
+		"secure_cookie":        {read: flag(func(d *Door) *bool { return &d.SecureCookie })},
 		"log_access_file":      {read: text(func(d *Door) *string { return &d.AccessLog })},
 		"log_error_file":       {read: text(func(d *Door) *string { return &d.ErrorLog })},
 		"webhook_url":          {read: text(func(d *Door) *string { return &d.WebhookURL })},
@@ -216,7 +218,7 @@ func tornadoOptions() map[string]entry {
 	known := map[string]entry{"address": {read: text(func(d *Door) *string { return &d.Host })},
 		"websockets":    {read: flag(func(d *Door) *bool { return &d.Websockets })},
 		"num_processes": {why: "one process uses all processors"}, "backlog": {why: "the system's limit counts"}}
-	for _, name := range []string{"port", "ssl_crt", "ssl_key", "ssl_client_ca", "disable_ssl", "debug",
+	for _, name := range []string{"port", "ssl_crt", "ssl_key", "ssl_client_ca", "disable_ssl", "secure_cookie", "debug",
 		"webhook_url", "webhook_disable_auth",
 		"cors_origin", "api_acl", "authorized_ips", "max_request_body_size", "max_streams", "max_streams_per_user", "max_orders",
 		"max_orders_per_user", "events"} {
@@ -275,7 +277,7 @@ func (r *reader) door(name string, opts *data.Map, known map[string]entry) *Door
 		r.option(d, name, data.Str(key), value, known)
 	}
 	if !section.Has("port") {
-		r.doubt([]any{name}, "has no port, so this door stays closed", "add port: 8000")
+		r.doubt([]any{name}, "has no port, so that salt-api does not listen for it", "add port: 8000")
 		return nil
 	}
 	r.places(d, name, section)

@@ -63,7 +63,7 @@ rest_cherrypy:
 func TestWrongSettings(t *testing.T) {
 	const cherrypy = "{netapi_enable_clients: [local], rest_cherrypy: {port: 1, disable_ssl: true, "
 	for text, want := range map[string]string{
-		"{}": "wrong: rest_cherrypy: there is no door: salt-api needs the section rest_cherrypy with a port",
+		"{}": "wrong: rest_cherrypy: no port to listen on: salt-api needs the section rest_cherrypy with a port",
 		"{netapi_enable_clients: [locl], rest_cherrypy: {port: 1, disable_ssl: true}}":                  "is local meant?",
 		"{rest_cherrypy: {port: 1, disable_ssl: true}}":                                                 "doubt: netapi_enable_clients: is not set",
 		"{netapi_enable_clients: [local], rest_cherrypy: {port: 1}}":                                    "wrong: rest_cherrypy: has no ssl_crt and ssl_key",

@@ -61,7 +61,7 @@ func TestConsoleNeedsNoSection(t *testing.T) {
 	if faults, warnings := judge(t, "console: true\nexternal_auth: {pam: {ann: [.*]}}\n"); faults != "" || warnings != "" {
 		t.Errorf("faults %q, warnings %q", faults, warnings)
 	}
-	if faults, _ := judge(t, "console: true\nrest_cherrypy: {disable_ssl: true}\n"); !strings.Contains(faults, "there is no door") {
+	if faults, _ := judge(t, "console: true\nrest_cherrypy: {disable_ssl: true}\n"); !strings.Contains(faults, "no port to listen on") {
 		t.Errorf("a section without a port: %q", faults)
 	}
 }

@@ -140,7 +140,7 @@ func (p *program) build(ports []net.Listener) error {
 			return err
 		}
 	}
-	p.parts = append(p.parts, daemon.Part{Name: "doors", Vital: true, Run: daemon.Always(p.serve)})
+	p.parts = append(p.parts, daemon.Part{Name: "ports", Vital: true, Run: daemon.Always(p.serve)})
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (p *program) withConsole(h http.Handler, console OpenConsole, door *netapi.
 // addDoor makes the server of a door, with the console unless that is nil.
 func (p *program) addDoor(one section, open Open, console OpenConsole, gate *netapi.Gate, port net.Listener) error {
 	if open == nil {
-		return &config.About{Option: one.name, Err: fmt.Errorf("%s: this program has no such door", one.name)}
+		return &config.About{Option: one.name, Err: fmt.Errorf("%s: this program does not serve it", one.name)}
 	}
 	if err := p.loaded.report.Judge(one.name, serve.CheckTLS(one.door)); err != nil {
 		return err

@@ -219,7 +219,7 @@ func TestAStartThatFails(t *testing.T) {
 		want string
 	}{
 		"a door that this program lacks": {door + "rest_tornado: {port: 0, address: 127.0.0.1, disable_ssl: true}\n", answers(""),
-			"rest_tornado: this program has no such door"},
+			"rest_tornado: this program does not serve it"},
 		"a certificate": {"rest_cherrypy:\n  port: 0\n  ssl_crt: /nothere/crt\n  ssl_key: /nothere/key\n", answers(""),
 			"/master:8: rest_cherrypy: ssl_crt: open /nothere/crt: no such file or directory"},
 		"a handler": {door, Options{Connect: func(Site) (Doors, error) {

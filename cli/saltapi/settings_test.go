@@ -35,9 +35,9 @@ const good = "netapi_enable_clients: [local]\nexternal_auth: {pam: {ann: [.*]}}\
 
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for name, tt := range map[string]struct{ conf, want string }{
-		"no door": {"timeout: 5\n", "rest_cherrypy: there is no door: salt-api needs the section rest_cherrypy with a port; " +
+		"no door": {"timeout: 5\n", "rest_cherrypy: no port to listen on: salt-api needs the section rest_cherrypy with a port; " +
 			"write rest_cherrypy: {port: 8000, ssl_crt: FILE, ssl_key: FILE}"},
-		"no port": {"rest_cherrypy: {disable_ssl: true}\n", "there is no door"},
+		"no port": {"rest_cherrypy: {disable_ssl: true}\n", "no port to listen on"},
 		"no certificate": {"timeout: 5\nrest_cherrypy:\n  port: 8000\n", "DIR/master:2: rest_cherrypy: has no ssl_crt and ssl_key; " +
 			"name the files of the certificate and its key, or write disable_ssl: true"},
 		"no section": {"rest_cherrypy: 8000\n", "DIR/master:1: rest_cherrypy: expected a mapping, got the number 8000"},
@@ -76,7 +76,7 @@ func TestWarningsOfTheConfiguration(t *testing.T) {
 		"threads": {good + "rest_cherrypy: {port: 1, disable_ssl: true, thread_pool: 5}\n",
 			"DIR/master:3: rest_cherrypy: thread_pool: has no effect: requests need no threads"},
 		"wsgi": {good + door + "rest_wsgi: {port: 2}\n",
-			"DIR/master:4: rest_wsgi: has no effect: this door is not there; use rest_cherrypy"},
+			"DIR/master:4: rest_wsgi: has no effect: salt-api does not have it; use rest_cherrypy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			faults, warnings := judge(t, tt.conf)

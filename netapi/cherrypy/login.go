@@ -30,7 +30,7 @@ func logIn(q *request) error {
 		return err
 	}
 	if own {
-		web.SetCookie(q.w, q.r, s.ID, 36000)
+		web.SetCookie(q.w, q.r, q.Door, s.ID, 36000)
 	}
 	return q.answerSession(s)
 }
@@ -51,7 +51,7 @@ func logOut(q *request) error {
 	if err := q.Gate.LogOut(q.session); err != nil {
 		q.Log.Errorf("delete the token of %s at the end of a session: %v", q.session.Token.User, err)
 	}
-	web.SetCookie(q.w, q.r, "", -1)
+	web.SetCookie(q.w, q.r, q.Door, "", -1)
 	return q.answer(http.StatusOK, data.NewMap("return", "Your token has been cleared"))
 }
 

@@ -42,7 +42,7 @@ func beginAtProvider(q *request) error {
 func (q *request) setLoginCookie(value string, seconds int) {
 	http.SetCookie(q.w, &http.Cookie{Name: loginCookie, Value: value, Path: strings.TrimSuffix(q.Door.Prefix, "/") + "/oidc",
 		MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: q.r.TLS != nil || strings.HasPrefix(q.Door.OIDC.RedirectURL, "https://")})
+		Secure: web.Secure(q.r, q.Door) || strings.HasPrefix(q.Door.OIDC.RedirectURL, "https://")})
 }
 
 func finishAtProvider(q *request) error {
@@ -68,7 +68,7 @@ func finishAtProvider(q *request) error {
 	q.setLoginCookie("", -1)
 	http.SetCookie(q.w, &http.Cookie{Name: web.CookieName, Value: s.ID, Path: "/", MaxAge: 36000, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode, // the redirect to next is still on its way from the provider's page
-		Secure:   q.r.TLS != nil || strings.HasPrefix(q.Door.OIDC.RedirectURL, "https://")})
+		Secure:   web.Secure(q.r, q.Door) || strings.HasPrefix(q.Door.OIDC.RedirectURL, "https://")})
 	accept := q.r.Header.Get("Accept")
 	if strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html") {
 		if q.format, err = media.Choose("application/json"); err != nil {

@@ -30,7 +30,7 @@ func logIn(q *request) error {
 	if err != nil {
 		return err
 	}
-	web.SetCookie(q.w, q.r, t.Value, max(1, int(t.Expire.Sub(q.Now())/time.Second)))
+	web.SetCookie(q.w, q.r, q.Door, t.Value, max(1, int(t.Expire.Sub(q.Now())/time.Second)))
 	q.w.Header().Set("X-Auth-Token", t.Value)
 	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", t.Value, "expire", seconds(t.Expire),
 		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))

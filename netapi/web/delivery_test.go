@@ -95,6 +95,35 @@ func TestADeliveryFiresOneEvent(t *testing.T) {
 	})
 }
 
+// TestADeliveryIsKnownByItsSignature sends a signed body elsewhere: the path is not signed, so that it is no
+// other delivery. A body that somebody else has signed is one.
+func TestADeliveryIsKnownByItsSignature(t *testing.T) {
+	h := NewHooks(func(context.Context, string, *data.Map) error { return nil }, nil)
+	for _, c := range []struct {
+		path, query, header string
+		want                int
+	}{
+		{"/hook/github", "", "", 200}, {"/hook/github/deploy", "", "", 409}, {"/hook/github", "?x=1", "", 409},
+		{"/hook/github", "", "X-Hub-Signature", 409}, {"/hook/github", "", "Date", 409},
+	} {
+		r := signed("a")
+		r.URL.Path, r.URL.RawQuery = c.path, strings.TrimPrefix(c.query, "?")
+		if c.header != "" {
+			r.Header.Set(c.header, "1")
+		}
+		if got := statusOf(h.Fire(r, hookSecret, "salt/netapi"+c.path, data.NewMap())); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+	other := signed("a")
+	sum := hmac.New(sha256.New, []byte("another secret of a hook"))
+	sum.Write([]byte("a"))
+	other.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sum.Sum(nil)))
+	if got := statusOf(h.Fire(other, "another secret of a hook", "t", data.NewMap())); got != 200 {
+		t.Errorf("the body with another secret: %d", got)
+	}
+}
+
 // TestAHookDoesNotWaitForEver fires at a master that takes no event.
 func TestAHookDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

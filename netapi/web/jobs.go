@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 // JobFilterKeys returns the keys of a query by which a list of jobs is made shorter.
 func JobFilterKeys() []string {
-	return []string{"limit", "before", "function", "user", "target", "minion"}
+	return []string{"limit", "before", "fun", "function", "user", "target", "minion"}
 }
 
 // A JobFilter selects jobs of a list. The zero value selects all.
@@ -24,10 +25,14 @@ type JobFilter struct {
 }
 
 // ParseJobFilter reads a filter from a query: at most limit jobs with ids less than before, whose
-// function, user and target match globs, and that were sent to a minion. The error is a *netapi.Fault.
+// function, user and target match globs, and that were sent to a minion. The key of the function is fun, as
+// in orders, or function. The error is a *netapi.Fault.
 func ParseJobFilter(query url.Values) (f JobFilter, err error) {
-	f = JobFilter{before: query.Get("before"), function: query.Get("function"), user: query.Get("user"),
+	f = JobFilter{before: query.Get("before"), function: cmp.Or(query.Get("fun"), query.Get("function")), user: query.Get("user"),
 		target: query.Get("target"), minion: query.Get("minion")}
+	if query.Has("fun") && query.Has("function") {
+		return f, &netapi.Fault{Status: http.StatusBadRequest, Text: "fun and function mean the same: give one of them"}
+	}
 	if text := query.Get("limit"); text != "" {
 		if f.limit, err = strconv.Atoi(text); err != nil || f.limit < 1 {
 			return f, &netapi.Fault{Status: http.StatusBadRequest, Text: "limit must be a number of jobs, not '" + text + "'"}

@@ -53,11 +53,15 @@ func Credential(r *http.Request) string {
 	return ""
 }
 
+// Secure reports whether browsers may send a cookie over TLS alone: the request came so, or through a proxy
+// that speaks TLS (secure_cookie). The header X-Forwarded-Proto does not count, as anybody can send it.
+func Secure(r *http.Request, d *netapi.Door) bool { return r.TLS != nil || d.SecureCookie }
+
 // SetCookie gives the client the cookie session_id for a number of seconds; less than 0 deletes it. No
 // script can read it, and no other page sends it.
-func SetCookie(w http.ResponseWriter, r *http.Request, value string, seconds int) {
+func SetCookie(w http.ResponseWriter, r *http.Request, d *netapi.Door, value string, seconds int) {
 	http.SetCookie(w, &http.Cookie{Name: CookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+		Secure: Secure(r, d), SameSite: http.SameSiteStrictMode})
 }
 
 // Origins are the origins whose pages may use a door (cors_origin). Without any, only pages of the door

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,7 +44,7 @@ func TestJobFilter(t *testing.T) {
 	}
 	all := data.NewMap("1", job("test.ping", "m1"), "2", job("test.echo", "m*"), "3", job("cmd.run", "x"))
 	for query, want := range map[string]string{
-		"": "1 2 3", "limit=2": "3 2", "before=3": "2 1", "function=test.*": "2 1", "minion=m1": "2 1", "target=m1": "1",
+		"": "1 2 3", "limit=2": "3 2", "before=3": "2 1", "function=test.*": "2 1", "fun=test.*": "2 1", "minion=m1": "2 1", "target=m1": "1",
 		"user=bob": "", "limit=1&function=test.*": "2",
 	} {
 		values, _ := url.ParseQuery(query)
@@ -61,6 +62,9 @@ func TestJobFilter(t *testing.T) {
 	}
 	if got := (JobFilter{limit: 1}).Apply("no list"); got != "no list" {
 		t.Errorf("another answer becomes %v", got)
+	}
+	if _, err := ParseJobFilter(url.Values{"fun": {"a"}, "function": {"b"}}); netapi.FaultOf(err).Status != 400 {
+		t.Errorf("fun and function: %v", err)
 	}
 	if _, err := ParseJobFilter(url.Values{"limit": {"-1"}}); netapi.FaultOf(err).Status != 400 {
 		t.Errorf("limit -1: %v", err)
@@ -134,6 +138,28 @@ func TestCredential(t *testing.T) {
 	if got := data.Repr(HookHeaders(r)); strings.Contains(got, "cookie") || strings.Contains(got, "header'") ||
 		!strings.Contains(got, "192.0.2.1") {
 		t.Errorf("headers of a hook: %s", got)
+	}
+}
+
+// A cookie is for TLS alone where the request came over TLS, or the section says that a proxy speaks it.
+func TestSecureCookie(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		door   netapi.Door
+		tls    *tls.ConnectionState
+		secure bool
+	}{
+		{"no TLS", netapi.Door{}, nil, false}, {"TLS", netapi.Door{}, &tls.ConnectionState{}, true},
+		{"TLS at a proxy", netapi.Door{SecureCookie: true}, nil, true},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/login", nil)
+		r.TLS = c.tls
+		r.Header.Set("X-Forwarded-Proto", "https") // anybody can send it
+		w := httptest.NewRecorder()
+		SetCookie(w, r, &c.door, "id", 1)
+		if got := w.Result().Cookies()[0]; got.Secure != c.secure || !got.HttpOnly || got.SameSite != http.SameSiteStrictMode {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }
 
