@@ -35,6 +35,9 @@ func (r *Rejection) Error() string {
 	return r.Why
 }
 
+// OfKey reports whether the credential is or was an API key.
+func (r *Rejection) OfKey() bool { return r.wasKey }
+
 // The reasons of a Rejection, besides "expired since".
 const (
 	whyUnknown   = "unknown"

@@ -68,7 +68,11 @@ func TestAPIKeys(t *testing.T) {
 	if _, err := s.Gate.Tokens.(*auth.Tokens).DeleteKey("ci"); err != nil {
 		t.Fatal(err)
 	}
-	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "X-Auth-Token", key).Want(t, "a deleted key", 401, "")
+	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "X-Auth-Token", key).Want(t, "a deleted key", 401, "has been deleted")
+	s.Do(t, "POST", "/run", ping, "Content-Type", asJSON, "Authorization", "Bearer "+key).
+		Want(t, "a deleted key at /run", 401, "The API key "+auth.KeyID(key)+" has been deleted")
+	s.Do(t, "POST", "/run", strings.Replace(ping, "{", `{"token": "`+key+`", `, 1), "Content-Type", asJSON).
+		Want(t, "a deleted key in an order", 401, "has been deleted")
 	if err := fire(t, s, "after/deletion"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package cherrypy
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/brineproject/brine/data"
@@ -36,12 +37,17 @@ func runAlone(q *request) error {
 	if err != nil {
 		return err
 	}
-	if c, err := q.Gate.Key(web.HeaderCredential(q.r), q.from); err == nil {
-		for i, chunk := range low {
-			if !chunk.Has("token") && !chunk.Has("eauth") {
-				low[i] = chunk.Clone()
-				low[i].Set("token", c.Token)
-			}
+	c, err := q.Gate.Key(web.HeaderCredential(q.r), q.from)
+	for i, chunk := range low {
+		if chunk.Has("token") || chunk.Has("eauth") {
+			continue
+		}
+		if r, ok := errors.AsType[*netapi.Rejection](err); ok && r.OfKey() {
+			return err
+		}
+		if err == nil {
+			low[i] = chunk.Clone()
+			low[i].Set("token", c.Token)
 		}
 	}
 	return q.carryOutAll(low)
