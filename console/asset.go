@@ -18,6 +18,7 @@ var assetFiles embed.FS
 type assets struct {
 	files map[string]asset  // by name and by the name in addresses
 	href  map[string]string // address by name
+	root  string            // of the console
 }
 
 type asset struct {
@@ -30,7 +31,7 @@ func readAssets(root string) (*assets, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &assets{files: map[string]asset{}, href: map[string]string{}}
+	a := &assets{files: map[string]asset{}, href: map[string]string{}, root: root}
 	for _, f := range list {
 		body, err := assetFiles.ReadFile(path.Join("assets", f.Name()))
 		if err != nil {

@@ -56,6 +56,8 @@ type site struct {
 	pages  *pages
 	assets *assets
 	csrf   *http.CrossOriginProtection
+	absent absences
+	sent   sentForms
 }
 
 // New returns the handler of a console, for all paths below o.Root.
@@ -83,6 +85,7 @@ type route struct {
 	pattern string // method and path, as of http.ServeMux
 	do      action
 	open    bool // needs no login
+	once    bool // the same form, sent twice, is carried out once
 }
 
 // table returns all addresses.
@@ -96,23 +99,23 @@ func table() []route {
 		{pattern: "GET /minions/{id}", do: minionPage},
 		{pattern: "POST /minions/{id}/grains", do: refreshGrains},
 		{pattern: "GET /keys", do: keys},
-		{pattern: "POST /keys", do: changeKeys},
+		{pattern: "POST /keys", do: changeKeys, once: true},
 		{pattern: "GET /rights", do: rights},
 		{pattern: "GET /run", do: runPage},
-		{pattern: "POST /run", do: startJob},
+		{pattern: "POST /run", do: startJob, once: true},
 		{pattern: "GET /jobs", do: history},
 		{pattern: "GET /jobs/compare", do: compareJobs},
 		{pattern: "GET /jobs/{jid}", do: showJob},
-		{pattern: "POST /jobs/{jid}/stop", do: stopJob},
-		{pattern: "POST /jobs/{jid}/apply", do: applyTest},
+		{pattern: "POST /jobs/{jid}/stop", do: stopJob, once: true},
+		{pattern: "POST /jobs/{jid}/apply", do: applyTest, once: true},
 		{pattern: "GET /jobs/{jid}/{minion}", do: minionResult},
 		{pattern: "GET /events", do: eventList},
 		{pattern: "GET /stream", do: events},
 		{pattern: "GET /orchestrations", do: orchestrations},
-		{pattern: "POST /orchestrations", do: startOrchestration},
+		{pattern: "POST /orchestrations", do: startOrchestration, once: true},
 		{pattern: "GET /orchestrations/{jid}", do: orchestration},
 		{pattern: "GET /schedules", do: schedules},
-		{pattern: "POST /schedules", do: changeSchedule},
+		{pattern: "POST /schedules", do: changeSchedule, once: true},
 		{pattern: "GET /queue", do: queueList},
 		{pattern: "POST /queue/cancel", do: cancelQueued},
 	}
@@ -154,7 +157,9 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, to route) {
 	protect(w.Header())
 	q := &request{site: s, w: w, r: r}
 	err := q.enter(to.open)
-	if err == nil {
+	if err == nil && to.once {
+		err = q.once(to.do)
+	} else if err == nil {
 		err = to.do(q)
 	}
 	if err != nil {
@@ -193,7 +198,7 @@ func (q *request) fail(err error) {
 	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}
-	if err := q.render(f.Status, "error", "Error", faultOn(f)); err != nil {
+	if err := q.render(f.Status, "error", "Error", q.faultPage(f)); err != nil {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}
 }

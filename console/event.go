@@ -156,7 +156,7 @@ func eventNote(tag string, m *data.Map) (note, look string) {
 	last := parts[len(parts)-1]
 	ret := len(parts) > 3 && parts[3] == "ret"
 	switch {
-	case ret && (m.Value("success") == false || m.Has("retcode") && m.Value("retcode") != int64(0)):
+	case ret && failed(m):
 		return "failed", "bad"
 	case ret:
 		return "returned", "good"

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -31,8 +30,8 @@ type jobPage struct {
 	First, Next   string    // addresses of other pages; "" if there are none
 
 	Groups    []resultGroup
-	Running   int // minions that may run the job
-	ApplyTo   int // minions that returned in a test that can be applied
+	Running   int        // minions that may run the job
+	Apply     *applyForm // of a test that can be applied; nil if there is nothing to apply
 	Again     string
 	Compare   string   // the comparison with the test that this job applies
 	AppliedBy []string // jobs that apply this test
@@ -127,14 +126,14 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 	}
 	begins := r.Batch != "" && (len(list) < r.Expect || counts[stateWaiting] > 0) && q.Now().Sub(last) < time.Minute // on further minions
 	p.Total = max(p.Total, r.Expect)
-	if p.Done+counts[stateWaiting] < len(list) || begins {
+	if p.Done+counts[stateWaiting] < len(list) || begins || len(list) == 0 && q.soon(r.JID) {
 		p.Live = q.stream(r.JID)
 	}
 	if begins {
 		p.Running = max(p.Running, 1)
 	}
 	if r.Test && returned > 0 {
-		p.ApplyTo = returned
+		p.Apply = applyFormOf(list)
 		if r.states != nil && p.Live == "" {
 			p.AppliedBy = q.appliedBy(r.JID)
 		}
@@ -307,54 +306,15 @@ func stopJob(q *request) error {
 	if _, err = q.send(low); err != nil {
 		return q.explain(err, fun)
 	}
-	q.notify(fun + " was sent to " + minions(len(at)) + ".")
+	q.notify(fun + " was sent to " + count(len(at), "minion") + ".")
 	return q.redirect(r.Page())
 }
 
 // explain names the right that a user lacks.
 func (q *request) explain(err error, fun string) error {
 	if refused(err) {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "You have no right to " + fun + " on these minions."}
+		return &netapi.Fault{Status: http.StatusForbidden, Text: "You have no right to " + fun + " on these minions.",
+			Err: netapi.FaultOf(err).Err}
 	}
 	return err
-}
-
-func minions(n int) string {
-	if n == 1 {
-		return "1 minion"
-	}
-	return strconv.Itoa(n) + " minions"
-}
-
-// applyTest sends the function of a test without test=True, with the same arguments, to the minions that
-// returned in the test.
-func applyTest(q *request) error {
-	jid := q.r.PathValue("jid")
-	r, err := q.results(jid, nil)
-	if errors.Is(err, errNoJob) {
-		return noJob(jid)
-	}
-	if err != nil {
-		return err
-	}
-	if !r.Test {
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The job " + jid + " is no test: it has no argument test=True."}
-	}
-	var at []string
-	for _, one := range r.progress(q.Now()) {
-		if one.Returned() {
-			at = append(at, one.ID)
-		}
-	}
-	if len(at) == 0 {
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion has returned in the test " + jid + ", so there is nothing to apply."}
-	}
-	low := data.NewMap("tgt", data.Values(at), "tgt_type", "list", "fun", r.fun, "arg", withoutTest(r.arguments),
-		"metadata", data.NewMap(testKey, jid))
-	made, err := q.send(low)
-	if err != nil {
-		return q.explain(err, r.Fun)
-	}
-	q.notify("The test " + jid + " is applied to the " + minions(len(at)) + " that returned in it.")
-	return q.redirect(jobPath(made))
 }

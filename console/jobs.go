@@ -8,7 +8,6 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
 )
 
@@ -70,6 +69,9 @@ func questions() []string {
 		"runner.queue.list*", "wheel.key.list*", "wheel.key.finger*"}
 }
 
+// selection is what absences calls that jobs.list_jobs selects, which only Brine's does.
+const selection = "jobs.list_jobs with limit"
+
 // jobList returns the jobs of a page, and one more if there are further ones. A master of Salt cannot
 // select, and gives all.
 func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
@@ -77,15 +79,23 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 	if !p.All {
 		without = data.Values(questions())
 	}
-	v, err := q.runner("jobs.list_jobs", "search_function", orNone(p.Function), "search_target", orNone(p.Target),
-		"search_user", orNone(p.User), "search_minion", orNone(p.Minion), "before", orNone(p.Before), "limit", int64(historySize+1),
-		"progress", true, "without_function", without)
-	m, ok := v.(*data.Map)
-	if err == nil && ok {
-		return q.historyRows(m), nil
-	}
-	if refused(err) {
-		return nil, err
+	var v any
+	var err error
+	var m *data.Map
+	var ok bool
+	if !q.lacks(selection) {
+		v, err = q.runner("jobs.list_jobs", "search_function", orNone(p.Function), "search_target", orNone(p.Target),
+			"search_user", orNone(p.User), "search_minion", orNone(p.Minion), "before", orNone(p.Before), "limit", int64(historySize+1),
+			"progress", true, "without_function", without)
+		if m, ok = v.(*data.Map); err == nil && ok {
+			return q.historyRows(m), nil
+		}
+		if refused(err) {
+			return nil, err
+		}
+		if text, _ := v.(string); strings.Contains(text, "unexpected keyword argument") {
+			q.absent.note(selection, q.Now())
+		}
 	}
 	if v, err = q.runner("jobs.list_jobs"); err != nil {
 		return nil, err
@@ -95,7 +105,7 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 		return nil, err
 	}
 	if m, ok = filter.Apply(v).(*data.Map); !ok {
-		return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: "The jobs cannot be listed: " + clip(data.Str(v), 300)}
+		return nil, badAnswer(http.StatusBadGateway, "The jobs cannot be listed", v)
 	}
 	rows := q.historyRows(m)
 	if !p.All {
@@ -174,6 +184,6 @@ func (q *request) markRunning(p *jobsPage) {
 			row.Word = "ended"
 			continue
 		}
-		row.Word, row.Class = "running on "+minions(len(data.ListOf(one.Value("Running")))), "change"
+		row.Word, row.Class = "running on "+count(len(data.ListOf(one.Value("Running"))), "minion"), "change"
 	}
 }

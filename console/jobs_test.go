@@ -79,6 +79,8 @@ func TestJobs(t *testing.T) {
 	t.Run("odd arguments", b.testOddArguments)
 	t.Run("same results", b.testSameResults)
 	t.Run("states", b.testStates)
+	t.Run("failed test", b.testFailedTest)
+	t.Run("busy minion", b.testBusyMinion)
 	t.Run("stop", b.testStop)
 	t.Run("batch", b.testBatch)
 	t.Run("long results", b.testLongResults)
@@ -94,7 +96,11 @@ func (b *browser) testRunForm(t *testing.T) {
 	b.get(t, "/run?tgt=m*&fun=state.apply").want(t, 200, `id="test" name="test" value="yes" checked`)
 	b.get(t, "/run?tgt=m*&fun=state.apply&shown=state.apply").lacks(t, `value="yes" checked`)
 	b.get(t, "/run?tgt=m1&fun=no.such").want(t, 200, "The minion m1 has no function no.such.")
-	b.get(t, "/run?tgt=m1,m2&tgt_type=list&fun=test.ping").want(t, 200, "2 minions match")
+	got = b.get(t, "/run?tgt=m1,m2&tgt_type=list&fun=test.ping")
+	got.want(t, 200, "2 minions match")
+	got.lacks(t, "No such minion")
+	b.get(t, "/run?tgt=m1,nosuch,<zz>&tgt_type=list&fun=test.ping").want(t, 200, "1 minion matches", "No such minion: &lt;zz&gt;, nosuch.")
+	b.get(t, "/run?tgt=L@m1,gone+or+m2&tgt_type=compound&fun=test.ping").want(t, 200, "2 minions match", "No such minion: gone.")
 
 	got = b.post(t, "/run", "tgt", "nobody*", "tgt_type", "glob", "fun", "test.arg",
 		"args", "a <b>\nc=[1, 2]", "shown", "test.arg", "batch", "10%")
@@ -162,8 +168,10 @@ func (b *browser) testStates(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Fatal("the test has changed something")
 	}
-	got = b.post(t, "/jobs/"+test+"/apply")
-	got.want(t, 200, "is applied to the 1 minion")
+	got.want(t, 200, "<dt>Test failed on</dt><dd>m1.", "also on 1 whose test has failed", `name="failed" value="yes" required`)
+	b.post(t, "/jobs/"+test+"/apply").want(t, 400, "has failed on each minion that returned in it (m1). Nothing was applied.")
+	got = b.post(t, "/jobs/"+test+"/apply", "failed", "yes")
+	got.want(t, 200, "is applied to the 1 minion that returned in it.")
 	made := strings.TrimPrefix(got.path, "/console/jobs/")
 	got = b.ended(t, made)
 	got.want(t, 200, "Compare what was predicted and what was done", "1 failed, 2 changed, 1 unchanged", "it &lt;i&gt;fails&lt;/i&gt;",
@@ -197,6 +205,52 @@ func (b *browser) testStates(t *testing.T) {
 
 	bad := b.start(t, "tgt", "m1", "fun", "state.apply", "shown", "state.apply", "p.mods", "nosuch")
 	b.ended(t, bad).want(t, 200, "1 failed", "the states cannot be compiled", "No matching sls found for &#39;nosuch&#39;")
+}
+
+// Minions whose test has failed are named apart, and left out unless the form names them.
+func (b *browser) testFailedTest(t *testing.T) {
+	b.write(t, "mixed.sls", "one:\n  test.configurable_test_state:\n    - changes: True\n    - result: {{ grains['id'] == 'm1' }}\n")
+	test := b.start(t, "tgt", "m1,m2", "tgt_type", "list", "fun", "state.apply", "shown", "state.apply", "p.mods", "mixed", "test", "yes")
+	b.ended(t, test).want(t, 200, "1 failed", "1 returned", "<dt>Test failed on</dt><dd>m2.", `name="shown" value="1 1"`,
+		"Run state.apply without test=True on 1 minion? With the box checked, also on 1 minion whose test has failed: m2.")
+	b.post(t, "/jobs/"+test+"/apply", "shown", "1 0").want(t, 200, "Nothing was applied: more minions have returned", test)
+	got := b.post(t, "/jobs/"+test+"/apply", "shown", "1 1")
+	got.want(t, 200, "is applied to the 1 minion whose test has not failed.")
+	got = b.ended(t, strings.TrimPrefix(got.path, "/console/jobs/"))
+	got.want(t, 200, `/m1">m1</a>`)
+	got.lacks(t, `/m2">m2</a>`)
+	got = b.post(t, "/jobs/"+test+"/apply", "shown", "1 1", "failed", "yes")
+	got.want(t, 200, "is applied to the 2 minions that returned in it.")
+	b.ended(t, strings.TrimPrefix(got.path, "/console/jobs/")).want(t, 200, `/m1">m1</a>`, `/m2">m2</a>`)
+}
+
+// A run of states that a minion refuses for another one is shown as that, with the other job.
+func (b *browser) testBusyMinion(t *testing.T) {
+	b.write(t, "slow.sls", "wait:\n  module.run:\n    - test.sleep:\n      - length: 300\n")
+	slow := b.start(t, "tgt", "m1", "fun", "state.apply", "shown", "state.apply", "p.mods", "slow")
+	b.await(t, slow, "1 acknowledged")
+	b.awaitRunning(t, "m1", slow)
+	jid := b.start(t, "tgt", "m1", "fun", "state.apply", "shown", "state.apply", "p.mods", "slow")
+	got := b.ended(t, jid)
+	got.want(t, 200, "refused: another state run is going on", "Refused: another state run is going on, PID ", ", since 20",
+		`href="/console/jobs/`+slow+`"`)
+	got.lacks(t, "is running as PID")
+	got.lacks(t, "cannot be compiled")
+	b.post(t, "/jobs/"+slow+"/stop", "how", "kill")
+	b.ended(t, slow)
+}
+
+// awaitRunning waits until a minion says that it runs a job.
+func (b *browser) awaitRunning(t *testing.T, id, jid string) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if got := b.ended(t, b.start(t, "tgt", id, "fun", "saltutil.running")); strings.Contains(got.body, jid) {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the minion %s never runs the job %s", id, jid)
+		}
+	}
 }
 
 func (b *browser) testStop(t *testing.T) {

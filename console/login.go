@@ -17,6 +17,7 @@ type loginForm struct {
 	System     string
 	User, Next string
 	Fault      string
+	Lost       bool   // a form was sent without a session
 	Provider   string // where a login at a provider begins; "" if there is none
 }
 
@@ -32,7 +33,7 @@ func loginPage(q *request) error {
 // loginForm returns the form that leads to a page. A password is of no use in the system of the
 // provider.
 func (q *request) loginForm(next string) *loginForm {
-	form := &loginForm{Next: next}
+	form := &loginForm{Next: next, Lost: strings.Contains(next, keptField+"=1")}
 	for _, name := range q.Systems {
 		if name != netapi.OIDCSystem {
 			form.Systems = append(form.Systems, name)
@@ -104,8 +105,43 @@ func (q *request) askLogin() {
 	next := ""
 	if q.r.Method == http.MethodGet {
 		next = strings.TrimPrefix(q.r.URL.RequestURI(), q.Root)
+	} else {
+		next = q.formPage()
 	}
 	_ = q.redirect("/login", "next", next)
+}
+
+// keptField is the field of an address that says that its form was sent without a session. The script
+// then fills in what was typed.
+const keptField = "kept"
+
+// formPage returns the page of the form that a request has sent, with those of its fields that may stand
+// in an address.
+func (q *request) formPage() string {
+	page := strings.TrimPrefix(q.r.URL.Path, q.Root)
+	for _, act := range []string{"/stop", "/apply", "/grains", "/cancel"} {
+		if form, ok := strings.CutSuffix(page, act); ok {
+			page = form
+			break
+		}
+	}
+	if page == "/logout" {
+		return ""
+	}
+	fields := url.Values{keptField: {"1"}}
+	for _, name := range addressFields()[page] {
+		if v := q.r.PostForm.Get(name); v != "" && len(v) < 1000 {
+			fields.Set(name, v)
+		}
+	}
+	return (&url.URL{Path: page, RawQuery: fields.Encode()}).String()
+}
+
+// addressFields are the fields of forms that are also fields in the address of their page. Arguments of
+// functions can be secret, and are not among them.
+func addressFields() map[string][]string {
+	return map[string][]string{"/run": {"tgt", "tgt_type", "fun", "batch", "timeout", "queue", "queue_for"},
+		"/keys": {"state", "q", "after"}, "/schedules": {"minion"}}
 }
 
 // next returns a page of the console that a query names, below the root. Anything else is the first

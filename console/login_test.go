@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -68,6 +69,30 @@ func TestLoginEndsTheSessionBefore(t *testing.T) {
 	b.logIn(t, "limited").want(t, 200, "limited")
 	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "brine_console", Value: before[0].Value, Path: "/console/"}})
 	b.get(t, "/rights").want(t, 200, "Log in")
+}
+
+// A form that is sent without a session leads back to the form after the login, without its arguments.
+func TestFormWithoutSession(t *testing.T) {
+	b := open(t)
+	got := b.post(t, "/run", "tgt", "web*", "tgt_type", "glob", "fun", "test.arg", "args", "secret=1", "batch", "10%")
+	got.want(t, 200, "Log in", "Your session has ended, and nothing was sent.")
+	if !strings.HasPrefix(got.path, "/console/login?next=%2Frun%3F") || strings.Contains(got.path, "secret") {
+		t.Errorf("the login is at %s", got.path)
+	}
+	u, err := url.Parse(got.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = b.post(t, "/login", "username", "saltdev", "password", "saltdev", "eauth", "file", "next", u.Query().Get("next"))
+	got.want(t, 200, "Nothing was sent yet: your session had ended.", `name="tgt" value="web*"`, `name="fun" value="test.arg"`,
+		`name="batch" value="10%"`, "data-keep")
+	b.post(t, "/logout")
+	for from, to := range map[string]string{"/jobs/20260101000000000000/apply": "/jobs/20260101000000000000?kept=1",
+		"/minions/m1/grains": "/minions/m1?kept=1", "/queue/cancel": "/queue?kept=1", "/orchestrations": "/orchestrations?kept=1"} {
+		if got := b.post(t, from, "job", "x"); got.path != "/console/login?next="+url.QueryEscape(to) {
+			t.Errorf("%s leads to %s", from, got.path)
+		}
+	}
 }
 
 // A login leads nowhere but to the console.

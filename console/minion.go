@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -35,7 +36,8 @@ func minionPage(q *request) error {
 	query := q.r.URL.Query()
 	v := &minionView{Tab: query.Get("tab"), Filter: strings.TrimSpace(query.Get("filter"))}
 	v.ID, v.Base = id, q.href("/minions/"+url.PathEscape(id))
-	v.Run = q.href("/run", "tgt", id, "tgt_type", "list")
+	of := targetOfOne(id)
+	v.Run = q.href("/run", "tgt", of.Text, "tgt_type", of.Kind)
 	v.Jobs = q.href("/jobs", "minion", id)
 	r, err := q.roster(rosterAsk{tgt: []any{id}, kind: "list", limit: 1, grains: fleetGrains()})
 	switch {
@@ -127,7 +129,7 @@ func (q *request) fillPillar(v *minionView, query url.Values) error {
 // runners, which are events; its wheel function answers to the caller alone.
 func (q *request) pillar(id string) (*data.Map, error) {
 	v, err := q.wheel("minions.pillar", "minion", id)
-	if err != nil && lacksFunction(netapi.FaultOf(err).Text, "minions.pillar") {
+	if errors.Is(err, errNoFunction) {
 		return q.cached("cache.pillar", id)
 	}
 	m, _ := v.(*data.Map)

@@ -25,6 +25,7 @@ type stepsPage struct {
 	Right                string // that lacks
 	Args                 any    // nil if they are not known
 	Text                 string // what it has returned instead of states
+	Reason               string // why it has failed, if Text is long
 	Steps                []runStep
 	Counts               []stepCount
 	Cut                  int    // steps that are left out
@@ -160,6 +161,9 @@ func (q *request) fillRun(p *stepsPage, done *data.Map) {
 	states := statesOf(ret)
 	if states == nil {
 		p.Text = textOf(ret)
+		if reason := reasonIn(p.Text); reason != strings.TrimSpace(p.Text) {
+			p.Reason = reason
+		}
 		return
 	}
 	for key, v := range states.All() {
@@ -231,7 +235,7 @@ func textOf(ret any) string {
 
 func (q *request) runStep(key string, m *data.Map) runStep {
 	parts := strings.Split(key, "_|-")
-	s := runStep{ID: m.Text("__id__"), Name: data.Str(m.Value("name")), Comment: commentOf(m.Value("comment"))}
+	s := runStep{ID: m.Text("__id__"), Name: data.Str(m.Value("name")), Comment: commentText(m.Value("comment"))}
 	if len(parts) == 4 {
 		s.ID, s.Fun = cmp.Or(s.ID, parts[1]), parts[0]+"."+parts[3]
 	}
@@ -261,14 +265,4 @@ func stepResult(result any, changed bool) (word, look string) {
 		return "changed", "change"
 	}
 	return "succeeded", "good"
-}
-
-func commentOf(v any) string {
-	if list, ok := v.([]any); ok {
-		return strings.Join(data.Texts(list), "\n")
-	}
-	if v == nil {
-		return ""
-	}
-	return data.Str(v)
 }

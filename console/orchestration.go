@@ -75,7 +75,7 @@ func (q *request) listOrchestrations(p *orchestrationPage) error {
 	case err != nil:
 		return err
 	case !ok:
-		return &netapi.Fault{Status: http.StatusBadGateway, Text: "The history of jobs cannot be read: " + clip(data.Str(v), 500)}
+		return badAnswer(http.StatusBadGateway, "The history of jobs cannot be read", v)
 	default:
 		for id, v := range history.All() {
 			if one, ok := v.(*data.Map); ok && isOrchestration(one.Text("Function")) {
@@ -171,7 +171,7 @@ func modsOf(args any) string {
 func runResult(m *data.Map) (state, look string) {
 	failed := m.Value("success") == false
 	if ret, ok := m.Value("return").(*data.Map); ok && ret.Has("retcode") {
-		failed = failed || ret.Value("retcode") != int64(0)
+		failed = failed || data.Truth(ret.Value("retcode"))
 	}
 	if failed {
 		return "failed", "bad"
@@ -200,7 +200,7 @@ func startOrchestration(q *request) error {
 	begun, _ := v.(*data.Map)
 	jid := begun.Text("jid")
 	if jid == "" {
-		return &netapi.Fault{Status: http.StatusBadGateway, Text: "The orchestration has not begun: " + clip(data.Str(v), 500)}
+		return badAnswer(http.StatusBadGateway, "The orchestration has not begun", v)
 	}
 	q.notify("The orchestration of " + f.Mods + " has begun.")
 	return q.redirect("/orchestrations/" + url.PathEscape(jid))

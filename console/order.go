@@ -6,16 +6,20 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
 )
 
 // order carries out a chunk of lowdata in the name of the user, and returns its first item.
-// The error is a *netapi.Fault; see refused and absent.
+// The error is a *netapi.Fault; see refused.
 func (q *request) order(low *data.Map) (any, error) {
 	ctx, cancel := context.WithTimeout(q.r.Context(), wait)
 	defer cancel()
 	answer, err := q.Gate.Order(ctx, q.caller, low)
+	if refused(err) {
+		return nil, refusal(low, netapi.FaultOf(err))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -25,15 +29,87 @@ func (q *request) order(low *data.Map) (any, error) {
 	return answer.Items[0], nil
 }
 
-// runner calls a runner with arguments by name. The results of those that only read are not stored.
-func (q *request) runner(fun string, args ...any) (any, error) {
-	low := data.NewMap("client", "runner", "fun", fun, "nocache", true)
-	low.Set("kwarg", data.NewMap(args...))
-	return q.order(low)
+// refusal returns a fault that says in plain words what was refused and which right lacks. It wraps the
+// fault with the words of the master.
+func refusal(low *data.Map, f *netapi.Fault) error {
+	fun := strings.Join(data.TextsOf(low.Value("fun")), ", ")
+	text := "You have no right to " + fun + " on these minions."
+	switch client, _, _ := strings.Cut(low.Text("client"), "_"); {
+	case notKnown(f.Text):
+		text = "The master does not know your login any more. Log out and in again."
+	case client == auth.Runner, client == auth.Wheel:
+		text = "You lack the right @" + client + " to " + fun + "."
+	case f.Text == unseen:
+		text = "The configuration of salt-api (api_acl) does not let you in from this address."
+	default:
+		if ids := data.TextsOf(low.Value("tgt")); len(ids) == 1 && low.Text("tgt_type") == "list" {
+			text = "You have no right to " + fun + " on " + clip(ids[0], 200) + "."
+		}
+	}
+	return &netapi.Fault{Status: f.Status, Text: text, Err: f}
 }
 
-// wheel calls a wheel function with arguments by name, and returns what it returned.
+// notKnown reports whether a refusal is about who the user is, and not about what they may do: the name
+// of the user is only in the latter (salt/master.py, runner).
+func notKnown(text string) bool {
+	return strings.HasPrefix(text, "Authentication failure") && !strings.Contains(text, " for user ") || text == "Invalid token" ||
+		text == "Authentication error occurred."
+}
+
+// unseen is the text of a gate that refuses a user from an address.
+const unseen = "No permission -- see authorization schemes"
+
+// masterText is what a master has answered where a result was expected: the reason of a fault.
+type masterText string
+
+// Error returns the text.
+func (m masterText) Error() string { return string(m) }
+
+// badAnswer returns the fault of an answer that is no result. Its text has the last line of a traceback
+// only.
+func badAnswer(status int, what string, v any) error {
+	text := strings.TrimSpace(data.Str(v))
+	reason := reasonIn(text)
+	f := &netapi.Fault{Status: status, Text: what + ": " + reason}
+	if reason != text {
+		f.Err = masterText(text)
+	}
+	return f
+}
+
+// rawText returns the words of the master behind a fault, if they are others than those of the fault.
+func rawText(f *netapi.Fault) string {
+	if inner, ok := errors.AsType[*netapi.Fault](f.Err); ok && inner.Text != f.Text {
+		return clip(inner.Text, 2000)
+	}
+	if text, ok := errors.AsType[masterText](f.Err); ok {
+		return clip(string(text), 2000)
+	}
+	return ""
+}
+
+// runner calls a runner with arguments by name. The results of those that only read are not stored. The
+// error wraps errNoFunction if the master has no such runner; for some minutes it is not asked for that
+// again.
+func (q *request) runner(fun string, args ...any) (any, error) {
+	if q.lacks(fun) {
+		return nil, missingFunction(fun)
+	}
+	low := data.NewMap("client", "runner", "fun", fun, "nocache", true)
+	low.Set("kwarg", data.NewMap(args...))
+	v, err := q.order(low)
+	if text, ok := v.(string); ok && err == nil && lacksFunction(text, fun) {
+		return nil, q.noFunction(fun)
+	}
+	return v, err
+}
+
+// wheel calls a wheel function with arguments by name, and returns what it returned. The error wraps
+// errNoFunction if the master has no such function.
 func (q *request) wheel(fun string, args ...any) (any, error) {
+	if q.lacks(fun) {
+		return nil, missingFunction(fun)
+	}
 	low := data.NewMap("client", "wheel", "fun", fun)
 	low.Update(data.NewMap(args...))
 	v, err := q.order(low)
@@ -42,10 +118,14 @@ func (q *request) wheel(fun string, args ...any) (any, error) {
 	}
 	done, _ := v.(*data.Map)
 	body, _ := done.Value("data").(*data.Map)
-	if body.Has("success") && !data.Truth(body.Value("success")) {
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: data.Str(body.Value("return"))}
+	if !body.Has("success") || data.Truth(body.Value("success")) {
+		return body.Value("return"), nil
 	}
-	return body.Value("return"), nil
+	text := data.Str(body.Value("return"))
+	if lacksFunction(text, fun) {
+		return nil, q.noFunction(fun)
+	}
+	return nil, badAnswer(http.StatusBadRequest, "The master could not do "+fun, text)
 }
 
 // call runs a function on one minion and returns its result. The error is a fault with the status 504 if

@@ -78,6 +78,9 @@ func navigation(at string) []navItem {
 // fails.
 func (q *request) render(status int, name, title string, page any) error {
 	v := view{Title: title, Root: q.Root, Master: q.Master, Page: page, Notice: q.notice()}
+	if q.session != nil && q.r.URL.Query().Get(keptField) == "1" {
+		v.Notice = strings.TrimSpace(v.Notice + " Nothing was sent yet: your session had ended. Look at the form and send it again.")
+	}
 	if q.session != nil {
 		v.User, v.Nav = q.caller.User, navigation(strings.TrimPrefix(q.r.URL.Path, q.Root))
 	}
@@ -91,15 +94,17 @@ func (q *request) render(status int, name, title string, page any) error {
 	return err
 }
 
-// A faultPage says why a page cannot be shown.
+// A faultPage says why a page cannot be shown, or why a form was not carried out.
 type faultPage struct {
+	Form bool // a form was sent
 	Text string
+	Raw  string // what the master has answered, if that is another text
 	// Hint says what can be done about it.
 	Hint string
 }
 
-func faultOn(f *netapi.Fault) faultPage {
-	p := faultPage{Text: f.Text}
+func (q *request) faultPage(f *netapi.Fault) faultPage {
+	p := faultPage{Form: q.r.Method == http.MethodPost, Text: f.Text, Raw: rawText(f)}
 	switch f.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		p.Hint = "The master's option external_auth gives rights to users. The page Rights lists yours."

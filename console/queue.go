@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -52,12 +53,12 @@ func queueList(q *request) error {
 	switch {
 	case refused(err):
 		p.Right = "queue.list"
+	case errors.Is(err, errNoFunction):
+		p.Absent = true
 	case err != nil:
 		return err
-	case !ok && lacksFunction(data.Str(v), "queue.list"):
-		p.Absent = true
 	case !ok:
-		return &netapi.Fault{Status: http.StatusBadGateway, Text: "The queue cannot be read: " + clip(data.Str(v), 500)}
+		return badAnswer(http.StatusBadGateway, "The queue cannot be read", v)
 	default:
 		q.fillQueue(p, jobs)
 	}
@@ -138,7 +139,7 @@ func cancelQueued(q *request) error {
 	list, ok := v.([]any)
 	switch {
 	case !ok:
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The job is not cancelled: " + clip(data.Str(v), 500)}
+		return badAnswer(http.StatusBadRequest, "The job is not cancelled", v)
 	case len(list) == 0:
 		q.notify("Job " + jid + " waits for none of these minions any more.")
 	case len(list) == 1:

@@ -63,5 +63,6 @@ func TestQueue(t *testing.T) {
 
 	b.logIn(t, "limited")
 	b.get(t, "/queue").want(t, 200, "<code>queue.list</code>")
-	b.post(t, "/queue/cancel", "job", young).want(t, 401, "external_auth")
+	b.post(t, "/queue/cancel", "job", young).want(t, 401, "external_auth", "You lack the right @runner to queue.cancel.",
+		"<code>Authentication failure of type &#34;token&#34; occurred for user limited.</code>", "This was not done")
 }

@@ -50,6 +50,9 @@ func jobPath(parts ...string) string {
 	return path
 }
 
+// Many says how many minions the job has: of a batch, all of its target.
+func (j *jobRecord) Many() string { return count(max(len(j.Minions), j.Expect), "minion") }
+
 // ShortTarget returns the target for a table.
 func (j *jobRecord) ShortTarget() string { return clip(j.Text, 80) }
 
@@ -114,7 +117,7 @@ func (q *request) fill(r *results, jid string, minions []string) error {
 	m, ok := v.(*data.Map)
 	switch {
 	case !ok:
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The job " + clip(jid, 40) + " cannot be shown: " + clip(data.Str(v), 300)}
+		return badAnswer(http.StatusBadRequest, "The job "+clip(jid, 40)+" cannot be shown", v)
 	case m.Has("Error"):
 		return errNoJob
 	}

@@ -20,6 +20,7 @@ type request struct {
 	session *netapi.Session
 	caller  netapi.Caller
 	gate    *netapi.Gate // that has the session
+	said    string       // the text of notify
 }
 
 // cookieName is the cookie with the id of a console's session. It is another than that of the API, so
@@ -116,6 +117,7 @@ const noticeCookie = "brine_notice"
 
 // notify shows a text on the next page that the browser gets, once.
 func (q *request) notify(text string) {
+	q.said = text
 	http.SetCookie(q.w, &http.Cookie{Name: noticeCookie, Value: url.QueryEscape(clip(text, 500)), Path: q.Root + "/", MaxAge: 60,
 		HttpOnly: true, Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
 }

@@ -28,6 +28,7 @@ type page struct {
 	path   string // with the query, after redirects
 	header http.Header
 	body   string
+	wanted bool // want has checked another status than 200
 }
 
 // open starts a master with minions and a console in front of it.
@@ -98,7 +99,7 @@ func (b *browser) send(t *testing.T, method, path, body string) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &page{answer.StatusCode, answer.Request.URL.RequestURI(), answer.Header, string(text)}
+	return &page{status: answer.StatusCode, path: answer.Request.URL.RequestURI(), header: answer.Header, body: string(text)}
 }
 
 // want checks that a page has a status and contains texts.
@@ -107,6 +108,7 @@ func (p *page) want(t *testing.T, status int, texts ...string) {
 	if p.status != status {
 		t.Errorf("%s: status %d, want %d", p.path, p.status, status)
 	}
+	p.wanted = p.status == status
 	for _, text := range texts {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("%s has no %q:\n%s", p.path, text, p.body)
@@ -114,9 +116,13 @@ func (p *page) want(t *testing.T, status int, texts ...string) {
 	}
 }
 
-// lacks checks that a page does not contain a text.
+// lacks checks that a page does not contain a text. A page that has failed lacks everything, so that its
+// status must be 200, or one that want has checked.
 func (p *page) lacks(t *testing.T, text string) {
 	t.Helper()
+	if p.status != http.StatusOK && !p.wanted {
+		t.Errorf("%s: status %d, want 200", p.path, p.status)
+	}
 	if strings.Contains(p.body, text) {
 		t.Errorf("%s has %q:\n%s", p.path, text, p.body)
 	}

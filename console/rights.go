@@ -275,14 +275,14 @@ func (f fleetFilter) exact() (string, error) {
 // matching returns how many minions a compound target matches. known is false if the user or the master
 // cannot say.
 func (q *request) matching(target string) (n int, known bool, err error) {
-	m, err := q.runnerMap("manage.fleet", "tgt", target, "tgt_type", "compound", "limit", int64(1))
-	if refused(err) || errors.Is(err, errNoRunner) {
+	m, err := q.runnerMap(fleetRunner, "tgt", target, "tgt_type", "compound", "limit", int64(1))
+	if refused(err) || errors.Is(err, errNoFunction) {
 		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	return wholeOf(m.Value("total")), true, nil
+	return number(m.Value("total")), true, nil
 }
 
 // withoutConditions returns rights without the conditions on arguments.

@@ -39,22 +39,18 @@ type member struct {
 	grains    *data.Map
 }
 
-// errNoRunner means that the master has no such runner, as Salt's has none of those that only Brine's
-// has.
-var errNoRunner = errors.New("the master has no such function")
-
 // roster returns a page of the minions. Brine's master has one function for it; of Salt's it is put
 // together from several.
 func (q *request) roster(a rosterAsk) (*roster, error) {
-	m, err := q.runnerMap("manage.fleet", "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
+	m, err := q.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
 		"grains", data.Values(a.grains), "connected", a.connected)
-	if errors.Is(err, errNoRunner) {
+	if errors.Is(err, errNoFunction) {
 		return q.rosterOfSalt(a)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &roster{total: wholeOf(m.Value("total")), connected: wholeOf(m.Value("connected")), next: data.Str(orEmpty(m.Value("next")))}
+	r := &roster{total: number(m.Value("total")), connected: number(m.Value("connected")), next: data.Str(orEmpty(m.Value("next")))}
 	for _, v := range data.ListOf(m.Value("minions")) {
 		one, ok := v.(*data.Map)
 		if !ok {
@@ -63,7 +59,7 @@ func (q *request) roster(a rosterAsk) (*roster, error) {
 		grains, _ := one.Value("grains").(*data.Map)
 		seat := member{id: one.Text("id"), connected: data.Truth(one.Value("connected")), address: data.Str(orEmpty(one.Value("address"))),
 			grains: grains}
-		if at := wholeOf(one.Value("since")); at > 0 {
+		if at := number(one.Value("since")); at > 0 {
 			seat.since = time.Unix(int64(at), 0)
 		}
 		r.members = append(r.members, seat)
@@ -71,8 +67,8 @@ func (q *request) roster(a rosterAsk) (*roster, error) {
 	return r, nil
 }
 
-// runnerMap calls a runner that returns a dictionary. The error is errNoRunner if there is none of that
-// name, and a fault if it has returned a text, which says why it has failed.
+// runnerMap calls a runner that returns a dictionary. The error wraps errNoFunction if there is none of
+// that name, and is a fault if it has returned a text, which says why it has failed.
 func (q *request) runnerMap(fun string, args ...any) (*data.Map, error) {
 	v, err := q.runner(fun, args...)
 	if err != nil {
@@ -82,10 +78,7 @@ func (q *request) runnerMap(fun string, args ...any) (*data.Map, error) {
 	case *data.Map:
 		return v, nil
 	case string:
-		if lacksFunction(v, fun) {
-			return nil, errNoRunner
-		}
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: reasonIn(v)}
+		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: reasonIn(v), Err: masterText(strings.TrimSpace(v))}
 	}
 	return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: "The runner " + fun + " has returned no dictionary."}
 }
@@ -98,18 +91,11 @@ func reasonIn(text string) string {
 	if strings.Contains(text, "Traceback (most recent call last)") {
 		lines := strings.Split(text, "\n")
 		text = strings.TrimSpace(lines[len(lines)-1])
+		if class, said, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(class, "salt.exceptions.") {
+			text = said
+		}
 	}
 	return clip(text, 500)
-}
-
-func wholeOf(v any) int {
-	switch n := v.(type) {
-	case int64:
-		return int(n)
-	case float64:
-		return int(n)
-	}
-	return 0
 }
 
 // rosterOfSalt puts a roster together from functions that Salt's master has. A target on grains then
@@ -141,6 +127,12 @@ func (q *request) rosterOfSalt(a rosterAsk) (*roster, error) {
 		r.next = wanted[a.limit-1]
 	}
 	if len(wanted) == 0 {
+		return r, nil
+	}
+	if len(a.grains) == 0 { // only ids are wanted
+		for _, id := range wanted {
+			r.members = append(r.members, member{id: id, connected: there[id]})
+		}
 		return r, nil
 	}
 	cached, err := q.runnerMap("cache.grains", "tgt", data.Values(wanted), "tgt_type", "list")

@@ -34,6 +34,7 @@ type runForm struct {
 	Timeout, Batch  string
 	Queue           bool
 	QueueFor        string
+	Lacks           string // why jobs are not queued and run in batches
 
 	values map[string]string // of the named arguments
 }
@@ -83,9 +84,13 @@ func (q *request) runAgain(jid string) error {
 	if knowsTest(r.Fun) && r.Test {
 		args = withoutTest(args)
 	}
-	f := readRun(url.Values{"tgt": {r.Text}, "tgt_type": {r.Kind}, "fun": {r.Fun}, "args": {strings.Join(argumentLines(args), "\n")},
+	at, err := writable(r.sent, r.Kind)
+	f := readRun(url.Values{"tgt": {at.Text}, "tgt_type": {at.Kind}, "fun": {r.Fun}, "args": {strings.Join(argumentLines(args), "\n")},
 		"batch": {r.Batch}})
 	f.Test = f.TestKnown && r.Test
+	if err != nil {
+		f.Fault = netapi.FaultOf(err).Text
+	}
 	return q.showRun(http.StatusOK, f)
 }
 
@@ -98,9 +103,16 @@ func startJob(q *request) error {
 	}
 	low, err := f.order(q.r.PostForm)
 	var jid string
+	total := 0
+	if err == nil && (f.Batch != "" || f.Queue) {
+		total = q.matches(f.target).Total
+		if q.lacks(fleetRunner) {
+			err = &netapi.Fault{Status: http.StatusBadRequest, Text: noBrine + " Nothing was sent."}
+		}
+	}
 	if err == nil {
 		if f.Batch != "" {
-			low.Set("metadata", data.NewMap(batchKey, f.Batch, manyKey, int64(q.preview(f.target).Total)))
+			low.Set("metadata", data.NewMap(batchKey, f.Batch, manyKey, int64(total)))
 		}
 		jid, err = q.send(low)
 	}
@@ -117,6 +129,9 @@ func startJob(q *request) error {
 	}
 	return q.redirect("/jobs/" + url.PathEscape(jid))
 }
+
+// noBrine says what a master of Salt cannot do.
+const noBrine = "This master is Salt's. It keeps no jobs for absent minions, and runs no batches without a program that waits."
 
 // send begins a job and returns its id. That nobody matches the target is a fault.
 func (q *request) send(low *data.Map) (jid string, err error) {
@@ -240,6 +255,9 @@ func (q *request) showRun(status int, f *runForm) error {
 		q.askFunction(f)
 	} else if f.Ready {
 		f.Note = "No connected minion of the target is known, so the documentation and the arguments of " + f.Fun + " cannot be shown."
+	}
+	if q.lacks(fleetRunner) {
+		f.Lacks = noBrine
 	}
 	f.place()
 	title := "Run"

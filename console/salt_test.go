@@ -3,20 +3,34 @@ package console_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
 )
 
-// A saltMaster is a master without the functions that only Brine's has.
-type saltMaster struct{ netapi.Master }
+// A saltMaster is a master without the functions that only Brine's has. It counts orders.
+type saltMaster struct {
+	netapi.Master
+	mu     sync.Mutex
+	orders map[string]int
+}
 
-func (m saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, error) {
+func (m *saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, error) {
+	m.mu.Lock()
+	m.orders[low.Text("fun")]++
+	m.mu.Unlock()
+	words, _ := low.Value("kwarg").(*data.Map)
 	switch fun := low.Text("fun"); fun {
-	case "manage.fleet":
-		return &netapi.Answer{Items: []any{"Exception occurred in runner manage.fleet: Traceback (most recent call last):\n" +
-			"KeyError: \"'manage.fleet' is not available.\""}}, nil
+	case "manage.fleet", "jobs.status", "queue.list":
+		return &netapi.Answer{Items: []any{"Exception occurred in runner " + fun + ": Traceback (most recent call last):\n" +
+			"KeyError: \"'" + fun + "' is not available.\""}}, nil
+	case "jobs.list_jobs":
+		if words.Has("limit") {
+			return &netapi.Answer{Items: []any{"\nPassed invalid arguments: list_jobs() got an unexpected keyword argument 'search_user'\n\n" +
+				"Usage:\n\n    List all detectable jobs"}}, nil
+		}
 	case "minions.pillar":
 		body := data.NewMap("success", false, "return", "'minions.pillar' is not available.")
 		return &netapi.Answer{Items: []any{data.NewMap("data", body)}}, nil
@@ -27,7 +41,8 @@ func (m saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, e
 // pagesOfSalt tests the pages with a master that has only Salt's functions.
 func pagesOfSalt(t *testing.T, b *browser) {
 	own := b.Gate.Master
-	b.Gate.Master = saltMaster{own}
+	salt := &saltMaster{Master: own, orders: map[string]int{}}
+	b.Gate.Master = salt
 	defer func() { b.Gate.Master = own }()
 	b.get(t, "/minions").want(t, 200, "1 of 2 connected", ">m1</a>", ">connected</span>", ">away1</a>", "3006.")
 	got := b.get(t, "/minions?connected=no")
@@ -42,4 +57,23 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	if got := b.get(t, "/minions/m1?tab=pillar"); !strings.Contains(got.body, `class="tree"`) && !strings.Contains(got.body, "no pillar") {
 		t.Errorf("the pillar: %s", got.body)
 	}
+
+	// what the master lacks is not asked for again by each page
+	b.get(t, "/jobs").want(t, 200, "<h1>Jobs</h1>")
+	b.get(t, "/jobs").want(t, 200, "<h1>Jobs</h1>")
+	for range 2 {
+		b.get(t, "/queue").want(t, 200, "This master has no queue")
+	}
+	for fun, most := range map[string]int{"manage.fleet": 1, "minions.pillar": 1, "queue.list": 1, "jobs.list_jobs": 3} {
+		if n := salt.orders[fun]; n != most {
+			t.Errorf("%s was ordered %d times, want %d", fun, n, most)
+		}
+	}
+
+	// the queue and batches are of Brine's master
+	got = b.get(t, "/run?tgt=m1,gone&tgt_type=list&fun=test.ping")
+	got.want(t, 200, "This master is Salt&#39;s", `name="queue" value="yes" disabled`, "all at once\" size=\"8\" disabled", "No such minion: gone.")
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "queue", "yes").want(t, 400, "keeps no jobs for absent minions", "Nothing was sent.")
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "batch", "1").want(t, 400, "runs no batches", "Nothing was sent.")
+	b.get(t, "/orchestrations").want(t, 200, "No orchestration has run", `<label for="mods">`)
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"html/template"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,35 @@ type stateRun struct {
 	// The states by what became of them, each in the order in which they ran.
 	Failed, Changed, Unchanged []stateRow
 	Errors                     []string // why nothing ran
-	Test                       bool     // some states only say what they would do
+	Busy                       []busyRun
+	Test                       bool // some states only say what they would do
 	Total                      int
 	Time                       string
+}
+
+// A busyRun is a run of states for which a minion has refused another one.
+type busyRun struct{ Fun, PID, Since, JID string }
+
+// busyText is how a minion refuses a run of states while another goes on (salt/modules/state.py,
+// _prior_running_states).
+var busyText = regexp.MustCompile(`^The function "([^"]+)" is running as PID (\S+) and was started at (.+?) with jid (\S+)$`)
+
+// takeBusy moves the refusals for another run from the errors to Busy.
+func (r *stateRun) takeBusy() {
+	r.Errors = slices.DeleteFunc(r.Errors, func(text string) bool {
+		m := busyText.FindStringSubmatch(strings.TrimSpace(text))
+		if m == nil {
+			return false
+		}
+		r.Busy = append(r.Busy, busyRun{Fun: m[1], PID: m[2], Since: m[3], JID: m[4]})
+		return true
+	})
+}
+
+// Known reports whether the job of a run has a page: its id is a time.
+func (b busyRun) Known() bool {
+	_, err := startOf(b.JID)
+	return err == nil
 }
 
 // A stateRow is the result of one state.
@@ -36,8 +63,11 @@ type stateRow struct {
 
 // Summary counts the states in words.
 func (r *stateRun) Summary() string {
-	if len(r.Errors) > 0 {
+	switch {
+	case len(r.Errors) > 0:
 		return "the states cannot be compiled"
+	case len(r.Busy) > 0:
+		return "refused: another state run is going on"
 	}
 	changed := " changed"
 	if r.Test {
@@ -61,7 +91,7 @@ func (r *stateRun) Summary() string {
 // Class returns the class of the badge of the run.
 func (r *stateRun) Class() string {
 	switch {
-	case len(r.Errors)+len(r.Failed) > 0:
+	case len(r.Errors)+len(r.Busy)+len(r.Failed) > 0:
 		return "bad"
 	case len(r.Changed) > 0:
 		return "change"
@@ -75,7 +105,9 @@ const stateTag = "_|-"
 // stateRunOf returns a return as that of states; nil if it is none.
 func stateRunOf(fun, key string, v any) *stateRun {
 	if list, ok := v.([]any); ok && strings.HasPrefix(fun, "state.") && len(list) > 0 && knowsTest(fun) {
-		return &stateRun{Key: key, Errors: data.Texts(list)}
+		r := &stateRun{Key: key, Errors: data.Texts(list)}
+		r.takeBusy()
+		return r
 	}
 	m, ok := v.(*data.Map)
 	if !ok || m.Len() == 0 {

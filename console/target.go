@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/netapi"
 )
 
@@ -34,12 +35,47 @@ func (t target) value() any {
 	return t.Text
 }
 
-// targetOf returns the target of a job as a user writes it.
+// targetOf returns the target of a job, for people. See writable.
 func targetOf(v any, kind string) target {
 	if list, ok := v.([]any); ok {
 		return target{strings.Join(data.Texts(list), ","), "list"}
 	}
 	return target{data.Str(v), kind}
+}
+
+// targetOfOne returns a target that matches one minion and no other, whatever its id contains. A comma in
+// a list would divide the id into those of other minions.
+func targetOfOne(id string) target {
+	if isOdd(id) {
+		return target{literalGlob(id), "glob"}
+	}
+	return target{id, "list"}
+}
+
+// writable returns the target of a job as a user can write it: it matches the same minions. The error is
+// a fault if there is none.
+func writable(v any, kind string) (target, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return target{data.Str(v), kind}, nil
+	}
+	ids := data.Texts(list)
+	if len(ids) == 1 {
+		return targetOfOne(ids[0]), nil
+	}
+	for _, id := range ids {
+		if isOdd(id) {
+			return target{}, &netapi.Fault{Status: http.StatusBadRequest, Text: "The target of this job names the minion " + clip(id, 100) +
+				". Its id cannot be written in a list, where a comma is between two ids and spaces do not count: other minions could be meant. " +
+				"Choose the target anew."}
+		}
+	}
+	return target{strings.Join(ids, ","), "list"}, nil
+}
+
+// isOdd reports whether an id cannot be written in a list of ids.
+func isOdd(id string) bool {
+	return strings.Contains(id, ",") || strings.TrimSpace(id) != id || id == ""
 }
 
 // A preview says which minions a target matches, before anything is sent.
@@ -50,6 +86,7 @@ type preview struct {
 	HasConnected bool
 	Minions      []previewMinion
 	More         int
+	Strangers    string // ids that the target lists and that no minion has
 	Note         string // why something is not known
 }
 
@@ -64,7 +101,72 @@ const previewSize = 100
 // preview asks the master which minions a target matches. Brine's master knows for all targets; Salt's
 // for globs and lists.
 func (q *request) preview(t target) *preview {
-	m, err := q.runnerMap("manage.fleet", "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
+	p := q.matches(t)
+	if p.Known {
+		p.Strangers = q.strangers(t, p)
+	}
+	return p
+}
+
+// listedIDs returns the ids that a target lists, each once: in a list, or in the words L@ of a compound
+// target.
+func (t target) listedIDs() []string {
+	var ids []string
+	switch t.Kind {
+	case "list":
+		ids = loader.SplitInput(t.Text)
+	case "compound":
+		for _, word := range strings.Fields(t.Text) {
+			if w := match.ParseWord(word); w.Engine == "L" {
+				ids = append(ids, strings.Split(w.Pattern, ",")...)
+			}
+		}
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// strangers names the ids that a target lists and that have no accepted key. It is "" if there are none,
+// or if that is not known.
+func (q *request) strangers(t target, p *preview) string {
+	ids := t.listedIDs()
+	if t.Kind == "list" && p.Total == len(ids) {
+		return ""
+	}
+	var unknown []string
+	for some := range slices.Chunk(ids, mostListed) {
+		r, err := q.roster(rosterAsk{tgt: data.Values(some), kind: "list", limit: mostListed})
+		if err != nil {
+			return ""
+		}
+		known := map[string]bool{}
+		for _, m := range r.members {
+			known[m.id] = true
+		}
+		for _, id := range some {
+			if !known[id] {
+				unknown = append(unknown, id)
+			}
+		}
+	}
+	text := clip(strings.Join(unknown[:min(len(unknown), strangersNamed)], ", "), 1000)
+	if more := len(unknown) - strangersNamed; more > 0 {
+		text += " and " + digits(more) + " more"
+	}
+	return text
+}
+
+// mostListed is how many ids of a list are looked up at once, and strangersNamed how many are named that
+// no minion has.
+const (
+	mostListed     = 1000
+	strangersNamed = 20
+)
+
+// matches asks the master which minions a target matches.
+func (q *request) matches(t target) *preview {
+	m, err := q.runnerMap(fleetRunner, "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
 	switch {
 	case err == nil && m.Has("total"):
 		return previewOf(m)
@@ -72,7 +174,7 @@ func (q *request) preview(t target) *preview {
 		return &preview{Note: "Which minions match cannot be shown: you lack the right @runner to manage.fleet."}
 	case t.Kind == "glob", t.Kind == "list":
 		return q.previewOfKeys(t)
-	case err != nil && !errors.Is(err, errNoRunner) && netapi.FaultOf(err).Status == http.StatusBadRequest:
+	case err != nil && !errors.Is(err, errNoFunction) && netapi.FaultOf(err).Status == http.StatusBadRequest:
 		return &preview{Note: "Which minions match cannot be shown: " + netapi.FaultOf(err).Text + "."}
 	}
 	return &preview{Note: "Which minions match a target of this kind is known when the job has been sent."}

@@ -20,6 +20,62 @@ func TestLacksFunction(t *testing.T) {
 	}
 }
 
+// What is written for a minion, or for the minions of a job, matches no other minion.
+func TestWritableTarget(t *testing.T) {
+	for _, tt := range []struct {
+		sent any
+		want target
+		ok   bool
+	}{
+		{data.Values([]string{"a", "b"}), target{"a,b", "list"}, true},
+		{data.Values([]string{"a,b"}), target{"a,b", "glob"}, true},
+		{data.Values([]string{"a,b*"}), target{"a,b[*]", "glob"}, true},
+		{data.Values([]string{"a,b", "c"}), target{}, false},
+		{data.Values([]string{" a", "c"}), target{}, false},
+		{"web*", target{"web*", "glob"}, true},
+	} {
+		if got, err := writable(tt.sent, "glob"); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("%v: %v, %v", tt.sent, got, err)
+		}
+	}
+}
+
+// A return without an exit code, or whose exit code is None, has not failed, as for the program salt.
+func TestReturnWithoutExitCode(t *testing.T) {
+	for _, tt := range []struct {
+		ret  *data.Map
+		want string
+	}{
+		{data.NewMap("return", true), "returned"},
+		{data.NewMap("return", true, "retcode", nil), "returned"},
+		{data.NewMap("return", true, "retcode", int64(0)), "returned"},
+		{data.NewMap("return", true, "retcode", int64(2)), "failed"},
+		{data.NewMap("return", true, "retcode", data.NewMap("test.ping", int64(0), "test.arg", int64(0))), "returned"},
+		{data.NewMap("return", true, "retcode", data.NewMap("test.ping", int64(0), "test.arg", int64(1))), "failed"},
+		{data.NewMap("return", true, "success", false), "failed"},
+	} {
+		if got, _ := eventNote("salt/job/20260101000000000000/ret/m1", tt.ret); got != tt.want {
+			t.Errorf("%s: %s, want %s", data.Repr(tt.ret), got, tt.want)
+		}
+		if got := failed(tt.ret); got != (tt.want == "failed") {
+			t.Errorf("%s has failed: %v", data.Repr(tt.ret), got)
+		}
+	}
+}
+
+// The reason of a master's refusal is its last line, without the name of a class.
+func TestReasonIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"Exception occurred in runner a.b: Traceback (most recent call last):\n  File x\nsalt.exceptions.SaltInvocationError: no such thing": "no such thing",
+		"\nPassed invalid arguments: f() takes 1 argument\n\nUsage:\n\n  long":                                                               "f() takes 1 argument",
+		"plain": "plain",
+	} {
+		if got := reasonIn(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestPageAfter(t *testing.T) {
 	list := []string{"a", "b", "d"}
 	for after, want := range map[string][]string{"": {"a", "b"}, "a": {"b", "d"}, "c": {"d"}, "d": {}} {

@@ -17,6 +17,8 @@ func functions(a *assets) template.FuncMap {
 		// the paths of pages, below the root of the console
 		"minionPath": minionPath,
 		"jobPath":    jobPath,
+		"pageNumber": pageNumber,
+		"root":       func() string { return a.root },
 	}
 }
 

@@ -8,6 +8,110 @@ document.addEventListener("submit", (e) => {
   if (text && !window.confirm(text)) e.preventDefault();
 });
 
+// A form that changes something is sent once: its buttons rest until another page is there. The browser
+// has taken the fields when the buttons are disabled.
+document.addEventListener("submit", (e) => {
+  const form = e.target;
+  if (e.defaultPrevented || form.method !== "post") return;
+  if (form.dataset.sent !== undefined) {
+    e.preventDefault();
+    return;
+  }
+  keep(form);
+  form.dataset.sent = "";
+  setTimeout(() => rest(form, true));
+  setTimeout(() => rest(form, false), 20_000); // no other page has come
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) rest(form, false);
+});
+
+function rest(form, on) {
+  if (!on) delete form.dataset.sent;
+  for (const button of form.elements) if (button.type === "submit") button.disabled = on;
+}
+
+// A form with data-keep is filled in again if the session has ended before it was sent. What looks like
+// a secret is not kept; see looksSecret of minion.go.
+const secretName = /pass|pwd|secret|token|key|private|cred|auth|hash|cert|psk|dsn/i;
+
+// kept returns a value without the lines that name a secret.
+function keptValue(value) {
+  return value.split("\n").map((line) => {
+    const name = line.match(/^\s*["']?([^\s:="']+)["']?\s*([:=])/);
+    return name && secretName.test(name[1]) ? name[0] : line;
+  }).join("\n");
+}
+
+const keptUnder = (form) => "brine-form " + new URL(form.action).pathname;
+
+function keep(form) {
+  if (form.dataset.keep === undefined) return;
+  const fields = [];
+  for (const f of form.elements) {
+    if (!f.name || ["hidden", "password", "submit"].includes(f.type) || secretName.test(f.name)) continue;
+    fields.push([f.name, f.type === "checkbox" ? f.checked : keptValue(f.value)]);
+  }
+  sessionStorage.setItem(keptUnder(form), JSON.stringify(fields));
+}
+
+for (const form of document.querySelectorAll("form[data-keep]")) {
+  const fields = JSON.parse(sessionStorage.getItem(keptUnder(form)) ?? "[]");
+  sessionStorage.removeItem(keptUnder(form));
+  if (new URLSearchParams(location.search).get("kept") !== "1") continue;
+  for (const [name, value] of fields) {
+    const field = form.elements.namedItem(name);
+    if (field?.type === "checkbox") field.checked = value;
+    else if (field) field.value = value;
+  }
+  if (fields.length) form.closest("details")?.setAttribute("open", "");
+}
+
+// A Stream is an event stream that rests while nobody looks at the page: a browser has few connections
+// to a host. It then goes on behind the last event.
+class Stream {
+  constructor(address, { onopen, onmessage, onchange }) {
+    Object.assign(this, { address, onopen, onmessage, onchange });
+    this.last = "";
+    this.source = null;
+    this.look = () => (document.hidden ? this.pause() : this.open());
+    document.addEventListener("visibilitychange", this.look);
+    this.look();
+  }
+
+  open() {
+    if (this.source && this.source.readyState !== EventSource.CLOSED) return;
+    const address = new URL(this.address, location.href);
+    if (this.last) address.searchParams.set("after", this.last);
+    this.source = new EventSource(address);
+    this.source.onopen = () => {
+      this.onopen?.();
+      this.onchange?.();
+    };
+    this.source.onerror = () => this.onchange?.();
+    this.source.onmessage = (e) => {
+      if (e.lastEventId) this.last = e.lastEventId;
+      this.onmessage(e);
+    };
+  }
+
+  pause() {
+    this.source?.close();
+    this.source = null;
+    this.onchange?.();
+  }
+
+  close() {
+    document.removeEventListener("visibilitychange", this.look);
+    this.pause();
+  }
+
+  // state is that of the EventSource, and 3 while it rests.
+  get state() {
+    return this.source?.readyState ?? 3;
+  }
+}
+
 // A field with data-submit sends its form when it changes.
 document.addEventListener("change", (e) => {
   if (e.target.dataset.submit !== undefined) e.target.form.requestSubmit();
@@ -24,7 +128,6 @@ document.addEventListener("change", (e) => {
 // the user has opened or typed stays.
 for (const region of document.querySelectorAll("[data-live]")) {
   const every = Number(region.dataset.every ?? 1000);
-  const source = new EventSource(region.dataset.live);
   let due = 0, asked = false;
   const renew = async () => {
     asked = false;
@@ -62,11 +165,12 @@ for (const region of document.querySelectorAll("[data-live]")) {
   };
   const askLater = () => setTimeout(ask, 1000); // not while a button is pressed
   // What is known can be a little behind the events, so that the region is renewed once more.
-  source.onopen = source.onmessage = () => {
+  const news = () => {
     ask();
     clearTimeout(later);
     later = setTimeout(ask, 2500);
   };
+  const source = new Stream(region.dataset.live, { onopen: news, onmessage: news });
 }
 
 // A field with data-finger compares the fingerprint in what the user pastes with its own, and shows the
@@ -114,12 +218,16 @@ function treeOf(value, left = { lines: 3000 }) {
   return list;
 }
 
-// The page of events: new ones come on top, and the oldest go when there are too many. While it is
-// paused they are kept.
+// The page of events: new ones come on top, and the oldest go when there are too many, or when their data
+// is too much. While it is paused they are kept, within the same limits.
 class EventList {
   constructor(list) {
     this.list = list;
     this.most = 1000;
+    this.mostText = 8 << 20; // characters of the data of all rows
+    this.text = 0;
+    this.keptText = 0;
+    this.sizes = new WeakMap();
     this.root = list.dataset.root;
     this.kept = [];
     this.paused = false;
@@ -129,16 +237,14 @@ class EventList {
     this.pauseButton.onclick = () => this.pause(!this.paused);
     document.getElementById("events-clear").onclick = () => this.clear();
     document.getElementById("events-tools").hidden = false;
-    this.source = new EventSource(list.dataset.follow);
-    this.source.onopen = () => this.say();
-    this.source.onerror = () => this.say();
-    this.source.onmessage = (e) => this.take(e.data);
+    this.source = null;
+    this.source = new Stream(list.dataset.follow, { onchange: () => this.say(), onmessage: (e) => this.take(e.data) });
   }
 
   // say tells the state of the stream.
   say() {
-    const state = ["Connection lost, trying again", this.paused ? "Paused" : "Following", "The stream has ended: reload the page"];
-    const text = state[this.source.readyState];
+    const state = ["Connection lost, trying again", this.paused ? "Paused" : "Following", "The stream has ended: reload the page", "Resting"];
+    const text = state[this.source?.state ?? 0];
     if (this.state.textContent !== text) this.state.textContent = text;
     const kept = this.kept.length >= this.most ? this.most.toLocaleString("en") + " or more" : this.kept.length;
     this.pauseButton.textContent = this.paused ? `Resume (${kept} new)` : "Pause";
@@ -147,8 +253,9 @@ class EventList {
   take(text) {
     const event = JSON.parse(text);
     if (event.data.nocache === true && this.list.dataset.all === undefined) return; // what a page asks
-    this.kept.push(event);
-    if (this.kept.length > this.most) this.kept.shift();
+    this.kept.push({ event, size: text.length });
+    this.keptText += text.length;
+    while (this.kept.length > this.most || (this.keptText > this.mostText && this.kept.length > 1)) this.keptText -= this.kept.shift().size;
     this.timer ||= setTimeout(() => this.draw(), 200);
   }
 
@@ -156,10 +263,19 @@ class EventList {
     this.timer = 0;
     this.say();
     if (this.paused) return;
-    const rows = this.kept.map((event) => this.row(event)).reverse();
-    this.kept = [];
+    const rows = this.kept.map(({ event, size }) => {
+      const row = this.row(event);
+      this.sizes.set(row, size);
+      return row;
+    }).reverse();
+    this.text += this.keptText;
+    [this.kept, this.keptText] = [[], 0];
     this.list.prepend(...rows);
-    while (this.list.childElementCount > this.most) this.list.lastElementChild.remove();
+    while (this.list.childElementCount > this.most || (this.text > this.mostText && this.list.childElementCount > 1)) {
+      const oldest = this.list.lastElementChild;
+      this.text -= this.sizes.get(oldest) ?? 0;
+      oldest.remove();
+    }
     document.getElementById("events-none").classList.toggle("hidden", this.list.childElementCount > 0);
   }
 
@@ -169,7 +285,7 @@ class EventList {
   }
 
   clear() {
-    this.kept = [];
+    [this.kept, this.keptText, this.text] = [[], 0, 0];
     this.list.replaceChildren();
     this.draw();
   }
@@ -204,10 +320,16 @@ class EventList {
     return a;
   }
 
+  // failed reports whether a return failed, as failed of record.go does.
+  failed({ success, retcode }) {
+    const codes = retcode !== null && typeof retcode === "object" ? Object.values(retcode) : [retcode];
+    return success === false || codes.some((code) => Boolean(code));
+  }
+
   note(tag, data) {
     const parts = tag.split("/");
     if (parts[3] === "ret" && parts.length > 3) {
-      return data.success === false || (data.retcode ?? 0) !== 0 ? ["failed", "bad"] : ["returned", "good"];
+      return this.failed(data) ? ["failed", "bad"] : ["returned", "good"];
     }
     if (tag === "salt/auth" || tag === "salt/key") return [String(data.act ?? ""), ""];
     if (tag.startsWith("salt/job/") && tag.endsWith("/new")) {
