@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	chromium "github.com/brineproject/brine/internal/test/browser"
@@ -28,6 +30,11 @@ func TestInBrowser(t *testing.T) {
 	}
 
 	b.logIn(t, "saltdev")
+	t.Run("axe", func(t *testing.T) {
+		if os.Getenv("BRINE_TEST_AXE") == "" {
+			t.Skip("the pages are not checked with axe-core: BRINE_TEST_AXE does not name its axe.min.js")
+		}
+	})
 	// These are no subtests: a step of the page that fails ends this test.
 	eventsInBrowser(t, p, b)
 	orchestrationsInBrowser(p, root)
@@ -132,6 +139,28 @@ func eventsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.WaitText("Following")
 	if n := p.Eval(`document.querySelectorAll("#events details").length`); n != "1" {
 		t.Errorf("%s rows of one return", n)
+	}
+
+	// the stream rests while the page is hidden, and goes on behind the last event
+	hidden := func(on bool) {
+		p.Eval(fmt.Sprintf(`(Object.defineProperty(document, "hidden", {value: %v, configurable: true}),
+			document.dispatchEvent(new Event("visibilitychange")), "")`, on))
+	}
+	p.Open(b.Server.URL + "/console/events?tag=test/")
+	p.WaitText("Following")
+	hidden(true)
+	p.WaitText("Resting")
+	b.fire(t, "test/unseen")
+	hidden(false)
+	p.Until(`document.querySelector("#events .tag")?.textContent === "test/unseen"`)
+
+	// much data: the oldest rows go
+	for i := range 20 {
+		b.fireWord(t, fmt.Sprintf("test/long/%d", i), strings.Repeat("x", 500_000))
+	}
+	p.Until(`document.querySelector("#events .tag")?.textContent === "test/long/19"`)
+	if n := p.Eval(`document.querySelectorAll("#events details").length`); n != "16" {
+		t.Errorf("%s rows of 20 events with half a megabyte each", n)
 	}
 
 	// many events at once: at most 1,000 rows

@@ -49,6 +49,7 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	look(p, "job-test")
 
 	confirmAll(p)
+	p.Click(`form[action$="/apply"] [name=failed]`)
 	p.Follow(`form[action$="/apply"] button`)
 	p.WaitText("is applied to the 2 minions")
 	ended(p)

@@ -4,9 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -30,7 +28,7 @@ type fleetView struct {
 	Total, Connected int
 	Columns          []string // further grains
 	Rows             []fleetRow
-	Run              string // address of the page that runs a function on these
+	RunHref          string // address of the page that runs a function on these
 	First, Next      string // addresses of pages; "" if they are this one, or not there
 }
 
@@ -158,7 +156,7 @@ func (q *request) fillFleet(v *fleetView, ask rosterAsk, r *roster) {
 	} else {
 		text = v.Text
 	}
-	v.Run = q.href("/run", "tgt", text, "tgt_type", kind)
+	v.RunHref = q.href("/run", "tgt", text, "tgt_type", kind)
 	here := []string{"tgt", v.Text, "tgt_type", v.Kind, "connected", v.State, "grain", v.Grains}
 	if ask.after != "" {
 		v.First = q.href("/minions", here...)
@@ -201,36 +199,6 @@ func grainText(v any) string {
 		return strings.Join(data.Texts(v), ", ")
 	}
 	return data.Str(v)
-}
-
-// timeSpan returns a time span in its largest unit.
-func timeSpan(d time.Duration) string {
-	for _, u := range []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
-		if d >= u.size {
-			return count(int(d/u.size), u.name)
-		}
-	}
-	return "less than a minute"
-}
-
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return digits(n) + " " + noun + "s"
-}
-
-// digits returns a number with commas between thousands.
-func digits(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // Count says how many of the minions are connected.

@@ -29,12 +29,12 @@ type jobPage struct {
 	Shown         int       // minions that match the filters
 	First, Next   string    // addresses of other pages; "" if there are none
 
-	Groups    []resultGroup
-	Running   int        // minions that may run the job
-	Apply     *applyForm // of a test that can be applied; nil if there is nothing to apply
-	Again     string
-	Compare   string   // the comparison with the test that this job applies
-	AppliedBy []string // jobs that apply this test
+	Groups      []resultGroup
+	Running     int        // minions that may run the job
+	Apply       *applyForm // of a test that can be applied; nil if there is nothing to apply
+	AgainHref   string
+	CompareHref string   // the comparison with the test that this job applies
+	AppliedBy   []string // jobs that apply this test
 }
 
 // A stateCount is how many minions are in a state.
@@ -139,9 +139,9 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 		}
 	}
 	if r.TestOf != "" {
-		p.Compare = q.href("/jobs/compare", "a", r.TestOf, "b", r.JID)
+		p.CompareHref = q.href("/jobs/compare", "a", r.TestOf, "b", r.JID)
 	}
-	p.Again = q.href("/run", "again", r.JID)
+	p.AgainHref = q.href("/run", "again", r.JID)
 	p.Groups = groupsOf(r, list, returned)
 	return p
 }

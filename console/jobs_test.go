@@ -79,12 +79,12 @@ func TestJobs(t *testing.T) {
 	t.Run("odd arguments", b.testOddArguments)
 	t.Run("same results", b.testSameResults)
 	t.Run("states", b.testStates)
-	t.Run("failed test", b.testFailedTest)
-	t.Run("busy minion", b.testBusyMinion)
 	t.Run("stop", b.testStop)
 	t.Run("batch", b.testBatch)
 	t.Run("long results", b.testLongResults)
 	t.Run("history", b.testHistory)
+	t.Run("failed test", b.testFailedTest)
+	t.Run("busy minion", b.testBusyMinion)
 	t.Run("rights", b.testRights)
 	t.Run("silent minion", b.testSilentMinion)
 }
@@ -209,7 +209,7 @@ func (b *browser) testStates(t *testing.T) {
 
 // Minions whose test has failed are named apart, and left out unless the form names them.
 func (b *browser) testFailedTest(t *testing.T) {
-	b.write(t, "mixed.sls", "one:\n  test.configurable_test_state:\n    - changes: True\n    - result: {{ grains['id'] == 'm1' }}\n")
+	b.write(t, "mixed.sls", "one:\n  test.{{ 'fail_without_changes' if grains['id'] == 'm2' else 'succeed_with_changes' }}: []\n")
 	test := b.start(t, "tgt", "m1,m2", "tgt_type", "list", "fun", "state.apply", "shown", "state.apply", "p.mods", "mixed", "test", "yes")
 	b.ended(t, test).want(t, 200, "1 failed", "1 returned", "<dt>Test failed on</dt><dd>m2.", `name="shown" value="1 1"`,
 		"Run state.apply without test=True on 1 minion? With the box checked, also on 1 minion whose test has failed: m2.")
@@ -288,7 +288,7 @@ func (b *browser) testBatch(t *testing.T) {
 
 	// A batch that is stopped begins on no further minions.
 	jid = b.start(t, "tgt", "*", "fun", "test.sleep", "p.length", "300", "shown", "test.sleep", "batch", "1")
-	b.await(t, jid, "1 acknowledged")
+	b.await(t, jid, "1 acknowledged").want(t, 200, "data-live", "0 of 3 have ended.")
 	b.post(t, "/jobs/"+jid+"/stop", "how", "kill").want(t, 200, "saltutil.kill_job was sent to 3 minions.")
 	b.await(t, jid, "1 failed")
 	b.ended(t, b.start(t, "tgt", "*", "fun", "test.ping"))

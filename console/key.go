@@ -134,16 +134,11 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 		ids = slices.DeleteFunc(ids, func(id string) bool { return !glob.Match(id) })
 	}
 	v.Matching = len(ids)
-	begin, found := slices.BinarySearch(ids, v.After)
-	if found {
-		begin++
-	}
-	ids = ids[begin:]
-	if begin > 0 {
+	ids, more := pageAfter(ids, v.After, keyRows)
+	if v.After != "" {
 		v.First = q.href("/keys", "state", v.State, "q", v.Text)
 	}
-	if len(ids) > keyRows {
-		ids = ids[:keyRows]
+	if more {
 		v.Next = q.href("/keys", "state", v.State, "q", v.Text, "after", ids[keyRows-1])
 	}
 	fingers, err := q.fingers(ids)

@@ -15,14 +15,14 @@ import (
 // A minionView shows one minion.
 type minionView struct {
 	fleetRow
-	Known     bool   // what the master knows about connections and grains is shown
-	Missing   string // the right that lacks for it
-	Tab       string
-	Run, Jobs string
-	Base      string // address of the page without a query
-	Filter    string
-	Tree      template.HTML
-	Empty     string // why there is no tree
+	Known             bool   // what the master knows about connections and grains is shown
+	Missing           string // the right that lacks for it
+	Tab               string
+	RunHref, JobsHref string
+	Base              string // address of the page without a query
+	Filter            string
+	Tree              template.HTML
+	Empty             string // why there is no tree
 	// of pillar
 	Show       bool // values that do not look secret are shown
 	ShowHref   string
@@ -37,8 +37,8 @@ func minionPage(q *request) error {
 	v := &minionView{Tab: query.Get("tab"), Filter: strings.TrimSpace(query.Get("filter"))}
 	v.ID, v.Base = id, q.href("/minions/"+url.PathEscape(id))
 	of := targetOfOne(id)
-	v.Run = q.href("/run", "tgt", of.Text, "tgt_type", of.Kind)
-	v.Jobs = q.href("/jobs", "minion", id)
+	v.RunHref = q.href("/run", "tgt", of.Text, "tgt_type", of.Kind)
+	v.JobsHref = q.href("/jobs", "minion", id)
 	r, err := q.roster(rosterAsk{tgt: []any{id}, kind: "list", limit: 1, grains: fleetGrains()})
 	switch {
 	case refused(err):

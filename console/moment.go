@@ -21,16 +21,43 @@ func (q *request) moment(t time.Time) moment {
 	return moment{t.Format("2006-01-02 15:04:05") + " UTC", ago(q.Now().Sub(t)), t.Format(time.RFC3339)}
 }
 
-// ago returns how long ago something was.
-func ago(d time.Duration) string {
-	d = max(d, 0)
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, " d"}, {time.Hour, " h"}, {time.Minute, " min"}} {
+// startMoment returns when a job has started, as its id says it; empty for an id that says nothing.
+func (q *request) startMoment(jid string) moment {
+	at, err := startOf(jid)
+	if err != nil {
+		return moment{}
+	}
+	return q.moment(at)
+}
+
+// A timeUnit is a unit in which pages say time spans.
+type timeUnit struct {
+	size        time.Duration
+	short, name string
+}
+
+// largestUnit returns the largest unit of which a time span has one or more. ok is false for less than a
+// minute.
+func largestUnit(d time.Duration) (unit timeUnit, ok bool) {
+	for _, unit := range []timeUnit{{24 * time.Hour, "d", "day"}, {time.Hour, "h", "hour"}, {time.Minute, "min", "minute"}} {
 		if d >= unit.size {
-			return strconv.Itoa(int(d/unit.size)) + unit.name + " ago"
+			return unit, true
 		}
 	}
-	return strconv.Itoa(int(d/time.Second)) + " s ago"
+	return timeUnit{time.Second, "s", "second"}, false
+}
+
+// ago returns how long ago something was, for a table.
+func ago(d time.Duration) string {
+	unit, _ := largestUnit(d)
+	return strconv.Itoa(int(max(d, 0)/unit.size)) + " " + unit.short + " ago"
+}
+
+// timeSpan returns a time span in words, in its largest unit.
+func timeSpan(d time.Duration) string {
+	unit, ok := largestUnit(d)
+	if !ok {
+		return "less than a minute"
+	}
+	return count(int(d/unit.size), unit.name)
 }

@@ -57,7 +57,7 @@ func orchestration(q *request) error {
 	if _, err := job.ParseID(jid); err != nil {
 		return &netapi.Fault{Status: http.StatusNotFound, Text: "This is not the id of a job: " + clip(jid, 100)}
 	}
-	p := &stepsPage{ID: jid, Start: startText(jid), Fun: "state.orchestrate"}
+	p := &stepsPage{ID: jid, Start: q.startMoment(jid).Text, Fun: "state.orchestrate"}
 	done := q.runEvents(p)
 	if done == nil {
 		var err error

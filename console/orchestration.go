@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/stream"
 	"github.com/brineproject/brine/yaml"
@@ -24,7 +23,7 @@ const (
 type orchestrationPage struct {
 	Runs  []orchestrationRun
 	Right string // that lacks
-	More  string // address of the next page
+	Next  string // address of the next page
 	First string // address of the first page; "" on it
 	Form  orchestrationForm
 }
@@ -92,7 +91,7 @@ func (q *request) listOrchestrations(p *orchestrationPage) error {
 			continue
 		}
 		if len(p.Runs) == orchestrationRows {
-			p.More = q.href("/orchestrations", "before", p.Runs[len(p.Runs)-1].ID)
+			p.Next = q.href("/orchestrations", "before", p.Runs[len(p.Runs)-1].ID)
 			break
 		}
 		p.Runs = append(p.Runs, q.shownRun(runs[id]))
@@ -133,22 +132,12 @@ func (q *request) recentRuns(runs map[string]*orchestrationRun) {
 // shownRun completes a run for the list.
 func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
 	one.Href = q.href("/orchestrations/" + url.PathEscape(one.ID))
-	one.Start, _, _ = strings.Cut(startText(one.ID), ".")
+	one.Start = q.startMoment(one.ID).Text
 	one.Fun = strings.TrimPrefix(one.Fun, "runner.")
 	if one.began && !one.ended && !one.run {
 		one.State, one.Look = "running", "change"
 	}
 	return *one
-}
-
-// startText returns when a job has started, as its id says it: in the time of the master. It is "" for an
-// id that says nothing.
-func startText(jid string) string {
-	at, err := job.ID(jid).Time()
-	if err != nil {
-		return ""
-	}
-	return at.Format("2006-01-02 15:04:05")
 }
 
 // modsOf returns the SLS that the arguments of an orchestration name.

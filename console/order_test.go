@@ -33,11 +33,17 @@ func (b *browser) order(t *testing.T, client, minion, fun string, args ...any) a
 // fire fires an event on the master's bus.
 func (b *browser) fire(t *testing.T, tag string) {
 	t.Helper()
+	b.fireWord(t, tag, tag)
+}
+
+// fireWord is fire with a word as the data.
+func (b *browser) fireWord(t *testing.T, tag, word string) {
+	t.Helper()
 	if b.bus == nil {
 		b.bus = netapi.NewBus(eventbus.MasterSockets(b.Master.Config.SockDir), eventbus.ClientOptions{})
 		t.Cleanup(func() { b.bus.Close() })
 	}
-	if err := b.bus.Fire(t.Context(), tag, data.NewMap("word", tag)); err != nil {
+	if err := b.bus.Fire(t.Context(), tag, data.NewMap("word", word)); err != nil {
 		t.Fatal(err)
 	}
 }

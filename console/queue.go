@@ -26,7 +26,7 @@ type queuePage struct {
 	// of one job
 	One     *queuedJob
 	Waiting []waitingMinion
-	More    string // address of the next page
+	Next    string // address of the next page
 	First   string // address of the first page; "" on it
 }
 
@@ -78,7 +78,7 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 			p.Waiting = append(p.Waiting, waitingMinion{id, slices.Contains(one.sent, id)})
 		}
 		if more {
-			p.More = q.href("/queue", "job", jid, "after", page[len(page)-1])
+			p.Next = q.href("/queue", "job", jid, "after", page[len(page)-1])
 		}
 		if after != "" {
 			p.First = q.href("/queue", "job", jid)
@@ -93,22 +93,11 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 	}
 	p.Total = len(ids)
 	if more {
-		p.More = q.href("/queue", "after", page[len(page)-1])
+		p.Next = q.href("/queue", "after", page[len(page)-1])
 	}
 	if after != "" {
 		p.First = q.href("/queue")
 	}
-}
-
-// pageAfter returns the first texts of a sorted list that are greater than after, and whether there are
-// more.
-func pageAfter(list []string, after string, most int) (page []string, more bool) {
-	at, found := slices.BinarySearch(list, after)
-	if found {
-		at++
-	}
-	rest := list[at:]
-	return rest[:min(len(rest), most)], len(rest) > most
 }
 
 func (q *request) queuedJob(jid string, v any) queuedJob {

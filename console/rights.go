@@ -16,7 +16,7 @@ import (
 type rightsView struct {
 	User, Eauth string
 	Groups      []string
-	Ends, For   string // when the session ends, and in which time
+	Ends, Left  string // when the session ends, and in which time
 	Rights      []rightText
 	Needs       []pageNeed
 	Ask         mayAsk
@@ -47,8 +47,8 @@ func rights(q *request) error {
 	t := q.session.Token
 	list := q.Gate.Rights(t)
 	who := auth.FromRights(t.User, list)
-	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: pageNeeds(who), Kinds: fleetKinds(),
-		Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"), For: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}
+	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: q.pageNeeds(who), Kinds: fleetKinds(),
+		Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"), Left: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}
 	for _, right := range list {
 		v.Rights = append(v.Rights, rightsOf(right)...)
 	}
@@ -146,8 +146,9 @@ func wayOf(condition any) string {
 	return strings.Join(parts, " ")
 }
 
-// pageNeeds returns the rights that pages need, and whether the user has them.
-func pageNeeds(who *auth.Identity) []pageNeed {
+// pageNeeds returns the rights that pages need, and whether the user has them. What a master of Salt does
+// not have is left out, as far as that is known; what it has instead is there.
+func (q *request) pageNeeds(who *auth.Identity) []pageNeed {
 	needs := []pageNeed{
 		{Page: "Minions", What: "the list of minions", Kind: auth.Runner, Fun: "manage.fleet"},
 		{Page: "Minions", What: "grains of a minion", Kind: auth.Runner, Fun: "cache.grains"},
@@ -163,6 +164,13 @@ func pageNeeds(who *auth.Identity) []pageNeed {
 		{Page: "Orchestrations", What: "start an orchestration", Kind: auth.Runner, Fun: "state.orchestrate"},
 		{Page: "Queue", What: "jobs for absent minions", Kind: auth.Runner, Fun: "queue.list"},
 		{Page: "Queue", What: "cancel such a job", Kind: auth.Runner, Fun: "queue.cancel"},
+	}
+	if q.lacks(fleetRunner) {
+		needs = append([]pageNeed{{Page: "Minions", What: "who is connected", Kind: auth.Runner, Fun: "manage.present"},
+			{Page: "Minions", What: "pillar of a minion", Kind: auth.Runner, Fun: "cache.pillar"}}, needs...)
+		needs = slices.DeleteFunc(needs, func(n pageNeed) bool {
+			return slices.Contains([]string{fleetRunner, "minions.pillar", "queue.list", "queue.cancel"}, n.Fun)
+		})
 	}
 	for i := range needs {
 		needs[i].Has = who.MayRun(needs[i].Kind, needs[i].Fun, nil, nil) == nil

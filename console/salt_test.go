@@ -44,7 +44,7 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	salt := &saltMaster{Master: own, orders: map[string]int{}}
 	b.Gate.Master = salt
 	defer func() { b.Gate.Master = own }()
-	b.get(t, "/minions").want(t, 200, "1 of 2 connected", ">m1</a>", ">connected</span>", ">away1</a>", "3006.")
+	b.get(t, "/minions").want(t, 200, "1 of 3 connected", ">m1</a>", ">connected</span>", ">away1</a>", "3006.")
 	got := b.get(t, "/minions?connected=no")
 	got.want(t, 200, ">away1</a>")
 	got.lacks(t, ">m1</a>")
@@ -69,6 +69,10 @@ func pagesOfSalt(t *testing.T, b *browser) {
 			t.Errorf("%s was ordered %d times, want %d", fun, n, most)
 		}
 	}
+
+	got = b.get(t, "/rights")
+	got.want(t, 200, "@runner: manage.present", "@runner: cache.pillar")
+	got.lacks(t, "@runner: manage.fleet")
 
 	// the queue and batches are of Brine's master
 	got = b.get(t, "/run?tgt=m1,gone&tgt_type=list&fun=test.ping")

@@ -256,11 +256,3 @@ func (p *preview) someone() string {
 	}
 	return p.Minions[0].ID
 }
-
-func number(v any) int {
-	n, err := loader.Int(v)
-	if err != nil {
-		return 0
-	}
-	return int(n)
-}

@@ -134,8 +134,9 @@ for (const region of document.querySelectorAll("[data-live]")) {
     due = Date.now() + every;
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(region.id);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html"), fresh = page.getElementById(region.id);
     if (!fresh) return;
+    document.title = page.title;
     const open = new Set([...region.querySelectorAll("details[open][id]")].map((d) => d.id));
     for (const d of fresh.querySelectorAll("details[id]")) if (open.has(d.id)) d.open = true;
     const at = region.contains(document.activeElement) ? document.activeElement : null;
