@@ -36,7 +36,10 @@ type reader interface {
 	Close() error
 }
 
-var _ returners.ProgressReader = (*jobs)(nil)
+var (
+	_ returners.ProgressReader = (*jobs)(nil)
+	_ returners.ReturnWalker   = (*jobs)(nil)
+)
 
 func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "jobs.db") }
 
@@ -135,6 +138,15 @@ func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returners.Return, erro
 		return nil, err
 	}
 	return c.Returns(ctx, id)
+}
+
+// WalkReturns calls visit with returns of a job.
+func (j *jobs) WalkReturns(ctx context.Context, id job.ID, minions []string, visit func(returners.Return) error) error {
+	c, err := j.cache(ctx)
+	if err != nil {
+		return err
+	}
+	return returners.WalkReturns(ctx, c, id, minions, visit)
 }
 
 // Jobs returns the jobs that match f.

@@ -73,6 +73,7 @@ var (
 
 	_ returners.Tracker        = (*Store)(nil)
 	_ returners.ProgressReader = (*Reader)(nil)
+	_ returners.ReturnWalker   = (*Reader)(nil)
 )
 
 // Open opens the file, or creates it and its directory. A damaged file is moved aside, with a line

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/brineproject/brine/job"
@@ -79,28 +81,104 @@ func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 }
 
 // Returns returns the returns of a job, in the order of arrival.
-func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returners.Return, err error) {
-	err = r.look(ctx, func(tx *sql.Tx) error {
-		found, err := r.findReturns(ctx, tx, id)
+func (r *Reader) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
+	list := []returners.Return{}
+	err := r.WalkReturns(ctx, id, nil, func(one returners.Return) error {
+		list = append(list, one)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// WalkReturns calls visit with each return of a job, in the order of arrival, see
+// [returners.ReturnWalker]. It holds a few returns at a time.
+func (r *Reader) WalkReturns(ctx context.Context, id job.ID, minions []string, visit func(returners.Return) error) error {
+	var stop error // of visit
+	seen := map[string]bool{}
+	err := r.look(ctx, func(tx *sql.Tx) error {
+		numbers, err := r.findNumbers(ctx, tx, id, minions)
 		if err != nil {
 			return err
 		}
-		list = make([]returners.Return, 0, len(found))
-		for _, f := range found {
-			load, err := f.row.assemble(ctx, tx, id, f.number)
-			if err == nil {
-				list = append(list, returners.Return{Minion: f.row.minion, Load: load,
-					Received: time.UnixMicro(f.row.received).UTC()})
-			} else if err = r.damagedRecord(err); err != nil {
+		for some := range slices.Chunk(numbers, readAtOnce) {
+			err := r.walkSome(ctx, tx, id, some, func(one returners.Return) bool {
+				if seen[one.Minion] { // of the file that was damaged
+					return true
+				}
+				seen[one.Minion] = true
+				stop = visit(one)
+				return stop == nil
+			})
+			if err != nil || stop != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read returns of job %s: %w", id, err)
+	if stop != nil {
+		return stop
 	}
-	return list, nil
+	if err != nil {
+		return fmt.Errorf("read returns of job %s: %w", id, err)
+	}
+	return nil
+}
+
+// readAtOnce is the number of returns that one query reads. Of each the first piece is in memory.
+const readAtOnce = 16
+
+// findNumbers returns the numbers of the returns of a job, or of those of some minions, in the order of
+// arrival.
+func (r *Reader) findNumbers(ctx context.Context, tx *sql.Tx, id job.ID, minions []string) (list []any, err error) {
+	wanted := make(map[string]bool, len(minions))
+	for _, m := range minions {
+		wanted[m] = true
+	}
+	rows, err := tx.QueryContext(ctx,
+		"SELECT n, minion FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int64
+		var minion string
+		err := recordError(rows.Scan(&number, &minion))
+		if err == nil && (minions == nil || wanted[minion]) {
+			list = append(list, number)
+		} else if err = r.damagedRecord(err); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+// walkSome reads the returns with some numbers, until visit returns false.
+func (r *Reader) walkSome(
+	ctx context.Context, tx *sql.Tx, id job.ID, numbers []any, visit func(returners.Return) bool,
+) error {
+	found, err := r.findReturns(ctx, tx, numbers)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		load, err := f.row.assemble(ctx, tx, id, f.number)
+		switch {
+		case err == nil:
+			one := returners.Return{Minion: f.row.minion, Load: load, Received: time.UnixMicro(f.row.received).UTC()}
+			if !visit(one) {
+				return nil
+			}
+		default:
+			if err = r.damagedRecord(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // A foundReturn is a return with the number of its pieces.
@@ -109,11 +187,9 @@ type foundReturn struct {
 	row    returnRow
 }
 
-func (r *Reader) findReturns(
-	ctx context.Context, tx *sql.Tx, id job.ID,
-) (list []*foundReturn, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT n, "+returnColumns+
-		" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+func (r *Reader) findReturns(ctx context.Context, tx *sql.Tx, numbers []any) (list []*foundReturn, err error) {
+	marks := strings.Repeat(", ?", len(numbers))[2:]
+	rows, err := tx.QueryContext(ctx, "SELECT n, "+returnColumns+" FROM returns WHERE n IN ("+marks+") ORDER BY n", numbers...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,11 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/runners"
 )
 
@@ -76,17 +78,32 @@ func (m *module) addReturned(ctx context.Context, ret *data.Map) error {
 		return err
 	}
 	for jid, v := range ret.All() {
-		r, err := find(ctx, cache, jid.(string))
+		returned, err := returnedOf(ctx, cache, jid.(string))
 		if err != nil {
 			return err
-		}
-		returned := []any{}
-		for _, one := range r.returns {
-			returned = append(returned, one.minion)
 		}
 		v.(*data.Map).Set("Returned", returned)
 	}
 	return nil
+}
+
+// returnedOf returns the minions that have returned a job.
+func returnedOf(ctx context.Context, cache returners.JobReader, jid string) ([]any, error) {
+	returned := []any{}
+	id, err := job.ParseID(jid)
+	if err != nil {
+		return returned, nil // no such job exists
+	}
+	list, err := returners.ProgressOf(ctx, cache, id)
+	if err != nil && !errors.Is(err, returners.ErrUnknownJob) {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.State == returners.Returned {
+			returned = append(returned, p.Minion)
+		}
+	}
+	return returned, nil
 }
 
 // master returns the jobs that run on the master itself, from the files in the directory proc of

@@ -105,15 +105,9 @@ type answer struct {
 	fields *data.Map
 }
 
-// find looks up a job. A missing one has an empty load and no answers.
-func find(ctx context.Context, r returners.JobReader, jid string) (*record, error) {
-	return findFor(ctx, r, jid, chosen(nil))
-}
-
-// findFor looks up a job and the returns of some minions.
-func findFor(
-	ctx context.Context, r returners.JobReader, jid string, wanted func(minion string) bool,
-) (*record, error) {
+// find looks up a job and the returns of some minions; nil means all. A missing job has an empty load and
+// no answers.
+func find(ctx context.Context, r returners.JobReader, jid string, minions []string) (*record, error) {
 	found := &record{jid: jid, load: &data.Map{}}
 	id, err := job.ParseID(jid)
 	if err != nil {
@@ -130,19 +124,15 @@ func findFor(
 		return nil, err
 	}
 	found.minions = slices.Clone(j.Minions)
-	returns, err := r.Returns(ctx, id)
+	err = returners.WalkReturns(ctx, r, id, minions, func(one returners.Return) error {
+		fields, err := fieldsOf(one)
+		if err == nil {
+			found.returns = append(found.returns, answer{one.Minion, fields})
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	for _, one := range returns {
-		if !wanted(one.Minion) {
-			continue
-		}
-		fields, err := fieldsOf(one)
-		if err != nil {
-			return nil, err
-		}
-		found.returns = append(found.returns, answer{one.Minion, fields})
 	}
 	return found, nil
 }

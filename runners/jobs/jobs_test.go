@@ -302,6 +302,91 @@ func BenchmarkListJobs(b *testing.B) {
 	}
 }
 
+// BenchmarkStatus reads the states of a job with returns of 20 kB, with what is known of the returns and
+// without. The memory for a minion does not grow with the returns.
+func BenchmarkStatus(b *testing.B) {
+	for _, minions := range []int{100, 1000} {
+		s, r := shelf(b, nil)
+		answers, ids := data.NewMap(), []string{}
+		for i := range minions {
+			ids = append(ids, fmt.Sprintf("web%d", i))
+			answers.Set(ids[i], strings.Repeat("x", 20_000))
+		}
+		save(b, s, ping, data.NewMap("fun", "cmd.run"), ids, answers)
+		for _, words := range []*data.Map{data.NewMap(), data.NewMap("returns", true)} {
+			b.Run(fmt.Sprintf("minions=%d/returns=%v", minions, words.Has("returns")), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					v, err := r.Invoke(b.Context(), "jobs.status", []any{ping}, words)
+					if m, _ := v.(*data.Map); err != nil || m.Len() != minions {
+						b.Fatalf("%d minions, %v", m.Len(), err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A countingCache counts the returns that are read from a job cache.
+type countingCache struct {
+	*jobstore.Store
+	read int
+}
+
+func (c *countingCache) WalkReturns(
+	ctx context.Context, id job.ID, minions []string, visit func(returners.Return) error,
+) error {
+	return c.Store.WalkReturns(ctx, id, minions, func(r returners.Return) error {
+		c.read++
+		return visit(r)
+	})
+}
+
+func (c *countingCache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
+	list, err := c.Store.Returns(ctx, id)
+	c.read += len(list)
+	return list, err
+}
+
+// TestOnlyWhatIsShownIsRead checks that functions read no returns beyond those that they give.
+func TestOnlyWhatIsShownIsRead(t *testing.T) {
+	s, _ := shelf(t, nil)
+	save(t, s, ping, data.NewMap("fun", "test.ping"), []string{"a", "b", "c"}, data.NewMap("a", true, "b", true, "c", true))
+	cache := &countingCache{Store: s}
+	env := &loader.Env{Opts: data.NewMap("timeout", int64(5))}
+	env.Host.Order = func(_ context.Context, _ *data.Map, yield func(string, *data.Map) bool) error {
+		yield("d", data.NewMap("ret", []any{data.NewMap("jid", ping, "fun", "test.ping", "pid", int64(1))}))
+		return nil
+	}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(Needs{Jobs: cache})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		fun   string
+		args  []any
+		words *data.Map
+		want  int
+	}{
+		{"status", []any{ping}, nil, 0},
+		{"status", []any{ping}, data.NewMap("returns", true), 3},
+		{"list_jobs", nil, data.NewMap("progress", true), 0},
+		{"list_job", []any{ping}, data.NewMap("minions", []any{}), 0},
+		{"list_job", []any{ping}, data.NewMap("minions", []any{"b"}), 1},
+		{"list_job", []any{ping}, nil, 3},
+		{"active", nil, nil, 0},
+	} {
+		cache.read = 0
+		got, err := r.Invoke(t.Context(), "jobs."+tt.fun, tt.args, tt.words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cache.read != tt.want {
+			t.Errorf("%s %s reads %d returns, want %d: %s", tt.fun, data.Repr(tt.words), cache.read, tt.want, data.Repr(got))
+		}
+	}
+}
+
 // TestStatusOfNoJob checks that a missing job gives a sentence and no traceback.
 func TestStatusOfNoJob(t *testing.T) {
 	r := filled(t)

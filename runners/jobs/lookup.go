@@ -72,33 +72,27 @@ func (m *module) lookupJid(ctx context.Context, a lookupArgs) (any, error) {
 	return ret, nil
 }
 
-// chosen returns which minions a list selects. None selects all.
-func chosen(list any) func(minion string) bool {
+// chosen returns the minions that an argument selects; nil means all.
+func chosen(list any) []string {
 	if list == nil {
-		return func(string) bool { return true }
+		return nil
 	}
-	ids := map[string]bool{}
-	for _, id := range loader.SplitList(list) {
-		ids[id] = true
-	}
-	return func(minion string) bool { return ids[minion] }
+	return append([]string{}, loader.SplitList(list)...)
 }
 
 // look finds a job in the chosen cache.
 func (m *module) look(ctx context.Context, jid string, source any, tell bool) (*record, error) {
-	return m.lookFor(ctx, jid, source, tell, chosen(nil))
+	return m.lookFor(ctx, jid, source, tell, nil)
 }
 
-// lookFor finds a job and the returns of some minions.
-func (m *module) lookFor(
-	ctx context.Context, jid string, source any, tell bool, wanted func(minion string) bool,
-) (*record, error) {
+// lookFor finds a job and the returns of some minions; nil means all.
+func (m *module) lookFor(ctx context.Context, jid string, source any, tell bool, minions []string) (*record, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	progress(ctx, tell, "Querying returner: %s", m.cacheName(source))
-	r, err := findFor(ctx, cache, jid, wanted)
+	r, err := find(ctx, cache, jid, minions)
 	if err != nil {
 		return nil, err
 	}
@@ -228,14 +222,10 @@ const shortReturn = 512
 
 // addReturns adds what is known of the returns.
 func (m *module) addReturns(ctx context.Context, id job.ID, to *data.Map) error {
-	list, err := m.needs.Jobs.Returns(ctx, id)
-	if err != nil {
-		return err
-	}
-	for _, r := range list {
+	return returners.WalkReturns(ctx, m.needs.Jobs, id, nil, func(r returners.Return) error {
 		one, ok := to.Value(r.Minion).(*data.Map)
 		if !ok {
-			continue
+			return nil
 		}
 		fields, err := payload.ParseFields(r.Load, payload.WireLimits())
 		if err != nil {
@@ -255,6 +245,6 @@ func (m *module) addReturns(ctx context.Context, id job.ID, to *data.Map) error 
 			}
 			one.Set(name, v)
 		}
-	}
-	return nil
+		return nil
+	})
 }
