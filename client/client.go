@@ -50,19 +50,24 @@ type Options struct {
 	CacheDir string           // of the master; holds the key files
 	SockDir  string           // of the master
 	Sockets  eventbus.Sockets // of the master's bus; zero means those in SockDir
+	Share    *eventbus.Share  // connection to the bus; nil means that each Local has its own
 	User     string           // user that the master runs as
 	Caller   string           // name of the running user
 	Sudo     string           // user who called sudo; may be empty
 	Out      transport.Requester
 	Timeout  time.Duration // of one request; 0 means 5 s
 	Log      logrus.FieldLogger
+	// Return reads the job cache for returns that the event bus has trimmed. With nil they stay
+	// trimmed, as in Salt.
+	Return ReturnReader
 }
 
 // A Local publishes jobs on the master on this host. It is not safe for concurrent use.
 type Local struct {
 	opts   Options
-	events *eventbus.Client
+	events source
 	login  *data.Map // authenticates the user instead of the key file
+	whole  int       // bytes that Whole has read
 }
 
 // Open connects to the master's event bus. The error wraps ErrNoMaster if no master listens there.
@@ -81,14 +86,15 @@ func Open(ctx context.Context, o Options) (*Local, error) {
 	return l, nil
 }
 
+// A source returns events of the master's bus.
+type source interface {
+	Next(ctx context.Context) (eventbus.Event, error)
+	Close() error
+}
+
 // listen connects to the bus, and closes an earlier connection.
 func (l *Local) listen(ctx context.Context) error {
-	events, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
-		Subscribe: eventbus.SubscribeOptions{
-			Name:     "client",
-			Prefixes: []string{eventbus.Tagify("job") + "/", eventbus.Tagify("batch") + "/"},
-		},
-	})
+	events, err := l.subscribe(ctx, "job", "batch")
 	if err != nil {
 		return err
 	}
@@ -97,6 +103,49 @@ func (l *Local) listen(ctx context.Context) error {
 	}
 	l.events = events
 	return nil
+}
+
+// Limits of the events that wait for a reader of a shared connection.
+const (
+	sharedEvents = 32 << 10
+	sharedBytes  = 32 << 20
+)
+
+// NewShare returns a connection to the bus of the master for many Locals.
+func NewShare(s eventbus.Sockets, maxEventSize int, log logrus.FieldLogger) *eventbus.Share {
+	return eventbus.NewShare(s, eventbus.ShareOptions{Prefixes: prefixes("job", "batch", "run"),
+		MaxEventSize: maxEventSize, Log: log})
+}
+
+// prefixes returns the beginnings of the tags of events about some things.
+func prefixes(about ...string) []string {
+	list := make([]string, len(about))
+	for i, word := range about {
+		list[i] = eventbus.Tagify(word) + "/"
+	}
+	return list
+}
+
+// subscribe returns a reader of the events about some things.
+func (l *Local) subscribe(ctx context.Context, about ...string) (source, error) {
+	o := eventbus.SubscribeOptions{Name: "client", Prefixes: prefixes(about...)}
+	if l.opts.Share == nil {
+		return dial(ctx, l.opts.Sockets, o)
+	}
+	o.MaxEvents, o.MaxBytes = sharedEvents, sharedBytes
+	events, err := l.opts.Share.Subscribe(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+func dial(ctx context.Context, s eventbus.Sockets, o eventbus.SubscribeOptions) (source, error) {
+	events, err := eventbus.Dial(ctx, s, eventbus.ClientOptions{Subscribe: o})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
 }
 
 // Close closes the connection to the bus.
@@ -238,18 +287,29 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 
 // credentials returns the key and the name of the running user. The key is "" if there is a login.
 func (l *Local) credentials() (key, user string, err error) {
-	key, user, err = l.opts.Key()
 	if l.login.Len() > 0 {
+		_, user = l.opts.names()
 		return "", user, nil
 	}
-	return key, user, err
+	return l.opts.Key()
 }
 
 // Key reads the key file of Caller in CacheDir, and returns the name by which the master knows the
 // key's owner (salt/client/__init__.py, __get_user and __read_master_key). If the error wraps
 // ErrKey, the name is valid too. Key uses only CacheDir, Caller, User and Sudo.
 func (o Options) Key() (key, user string, err error) {
-	name := o.Caller
+	name, user := o.names()
+	file := filepath.Join(o.CacheDir, "."+strings.ReplaceAll(name, `\`, "_")+"_key")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", user, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return string(text), user, nil
+}
+
+// names returns the name of the key file's owner, and the name by which the master knows them.
+func (o Options) names() (name, user string) {
+	name = o.Caller
 	user = name
 	if name == "root" || name == o.User {
 		name = o.User
@@ -257,10 +317,5 @@ func (o Options) Key() (key, user string, err error) {
 			user = "sudo_" + o.Sudo
 		}
 	}
-	file := filepath.Join(o.CacheDir, "."+strings.ReplaceAll(name, `\`, "_")+"_key")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", user, fmt.Errorf("%w: %w", ErrKey, err)
-	}
-	return string(text), user, nil
+	return name, user
 }

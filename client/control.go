@@ -40,9 +40,7 @@ func (l *Local) finish(ctx context.Context, kind string, load *data.Map) (done *
 		done, err = control(ctx, l.opts.Out, load)
 		return done, done.Text("tag"), err
 	}
-	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
-		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
-	})
+	bus, err := l.subscribe(ctx, "run")
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrNoMaster, err)
 	}
@@ -148,7 +146,7 @@ func control(ctx context.Context, out transport.Requester, load *data.Map) (*dat
 }
 
 // await returns the body of the next event with that tag.
-func await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, error) {
+func await(ctx context.Context, bus source, tag string) (*data.Map, error) {
 	for {
 		e, err := bus.Next(ctx)
 		if err != nil {

@@ -137,7 +137,7 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 			yield(Result{}, err)
 			return false
 		}
-		if !c.handle(event, yield) {
+		if !c.handle(ctx, event, yield) {
 			return false
 		}
 	}
@@ -206,7 +206,7 @@ func (c *collector) questionKwargs() *data.Map {
 // handle processes one event, and reports whether the caller wants further results. Minions choose
 // the content of their returns, so the list of minions and the failure of the job are only taken
 // from events that the master alone fires.
-func (c *collector) handle(e eventbus.Event, yield func(Result, error) bool) bool {
+func (c *collector) handle(ctx context.Context, e eventbus.Event, yield func(Result, error) bool) bool {
 	jid, what, _ := strings.Cut(strings.TrimPrefix(e.Tag, "salt/job/"), "/")
 	about := jid == string(c.job.ID)
 	id, isReturn := strings.CutPrefix(what, "ret/")
@@ -230,6 +230,7 @@ func (c *collector) handle(e eventbus.Event, yield func(Result, error) bool) boo
 		return true
 	case about:
 		if r, ok := c.result(m); ok {
+			r.Value = c.l.Whole(ctx, c.job.ID, r.ID, r.Value)
 			return yield(r, nil)
 		}
 	default:

@@ -24,7 +24,7 @@ import (
 
 // A fakeMaster answers publish requests as script says, and has a real bus.
 type fakeMaster struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	bus    *eventbus.Bus
 	stop   context.CancelFunc
@@ -37,7 +37,7 @@ type fakeMaster struct {
 
 var _ transport.Requester = (*fakeMaster)(nil)
 
-func newFakeMaster(t *testing.T, script func(*fakeMaster, *data.Map) *data.Map) *fakeMaster {
+func newFakeMaster(t testing.TB, script func(*fakeMaster, *data.Map) *data.Map) *fakeMaster {
 	dir, err := os.MkdirTemp("", "bc")
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,13 @@ func newFakeMaster(t *testing.T, script func(*fakeMaster, *data.Map) *data.Map) 
 	m := &fakeMaster{t: t, dir: dir, script: script}
 	m.writeKey("secret")
 	m.serve()
-	t.Cleanup(func() { m.halt(); os.RemoveAll(dir); goleak.VerifyNone(t) })
+	t.Cleanup(func() {
+		m.halt()
+		os.RemoveAll(dir)
+		if _, alone := t.(*testing.T); alone { // a benchmark waits in goroutines of its own
+			goleak.VerifyNone(t)
+		}
+	})
 	return m
 }
 
@@ -75,8 +81,11 @@ func (m *fakeMaster) halt() {
 	<-m.done
 }
 
-func (m *fakeMaster) open() *Local {
-	l, err := Open(m.t.Context(), Options{CacheDir: m.dir, SockDir: m.dir,
+func (m *fakeMaster) open() *Local { return m.openWith(nil) }
+
+// openWith opens a Local with a shared connection, unless that is nil.
+func (m *fakeMaster) openWith(share *eventbus.Share) *Local {
+	l, err := Open(m.t.Context(), Options{CacheDir: m.dir, SockDir: m.dir, Share: share,
 		User: "root", Caller: "root", Out: m, Timeout: 5 * time.Second})
 	if err != nil {
 		m.t.Fatal(err)
@@ -130,7 +139,7 @@ func wait() Wait {
 }
 
 // gather runs a job and returns its results as "id value", or "id silent".
-func gather(t *testing.T, l *Local, w Wait) ([]string, error) {
+func gather(t testing.TB, l *Local, w Wait) ([]string, error) {
 	t.Helper()
 	j, err := l.Publish(t.Context(),
 		Request{Target: "*", Kind: "glob", Fun: "test.ping",
@@ -427,6 +436,47 @@ func TestTheBusIsJoinedAgain(t *testing.T) {
 	if d := cmp.Diff([]string{"a after the restart"}, got); d != "" || err != nil {
 		t.Errorf("results: %v\n%s", err, d)
 	}
+}
+
+// TestSharedConnection lets several orders share a connection, which a restart of the master breaks.
+func TestSharedConnection(t *testing.T) {
+	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+		id := load.Text("jid")
+		m.fire(id, "a", id, 0)
+		return published(id, "a")
+	})
+	share := NewShare(eventbus.MasterSockets(m.dir), 0, nil)
+	first, second := m.openWith(share), m.openWith(share)
+	w := wait()
+	w.Timeout = time.Minute
+	check := func(l *Local, id string) {
+		t.Helper()
+		j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "test.ping", JID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []any
+		for r, err := range l.Results(t.Context(), j, w) {
+			got = append(got, r.ID, r.Value, err)
+		}
+		if d := cmp.Diff([]any{"a", id, error(nil)}, got); d != "" {
+			t.Errorf("results:\n%s", d)
+		}
+	}
+	check(first, jid)
+	check(second, findJID)
+	first.Close()
+	check(second, jid)
+	m.halt()
+	m.serve()
+	if _, err := second.events.Next(t.Context()); !errors.Is(err, eventbus.ErrClosed) {
+		t.Errorf("the lost connection gives %v", err)
+	}
+	if err := second.listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(second, findJID)
+	check(m.openWith(share), jid)
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {

@@ -139,6 +139,15 @@ func (b *Bus) remove(r *reader) {
 	}
 }
 
+// closeReaders closes all readers. They still return queued events.
+func (b *Bus) closeReaders() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.readers {
+		r.close()
+	}
+}
+
 // logCaughtUp logs that a reader that had dropped events has emptied its queue.
 func (b *Bus) logCaughtUp(r *reader) {
 	if n := r.caughtUp(); n > 0 {

@@ -81,23 +81,38 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 func (c *Client) read(ctx context.Context, wants func(string) bool) {
 	defer c.events.close()
 	defer close(c.done)
-	frames := payload.NewFrameReader(c.conn, max(maxFrame, 4*c.encoder.max+MaxTag))
+	c.err = readEvents(c.conn, c.encoder.frameLimit(), wants, func(e Event) bool {
+		if c.places.Acquire(ctx, 1) != nil || c.room.Acquire(ctx, c.weight(e)) != nil {
+			return false
+		}
+		c.events.put(e) // there is room
+		return true
+	})
+}
+
+// frameLimit returns the limit of a frame on a socket, in bytes.
+func (c *encoder) frameLimit() int { return max(maxFrame, 4*c.max+MaxTag) }
+
+// readEvents calls take with each event of a connection that wants selects, until take returns false.
+// The error wraps ErrClosed. Invalid events are left out.
+func readEvents(conn net.Conn, limit int, wants func(tag string) bool, take func(Event) bool) error {
+	frames := payload.NewFrameReader(conn, limit)
 	for {
 		body, err := frames.Next()
 		if err != nil {
-			c.err = readError(err)
-			return
+			return readError(err)
 		}
-		e, err := ParseEvent(body)
+		e, err := splitEvent(body)
 		if err != nil || wants != nil && !wants(e.Tag) {
 			continue
 		}
-		e.frame = body
-		if c.places.Acquire(ctx, 1) != nil || c.room.Acquire(ctx, c.weight(e)) != nil {
-			c.err = ErrClosed
-			return
+		if e, err = ParseEvent(body); err != nil {
+			continue
 		}
-		c.events.put(e) // there is room
+		e.frame = body
+		if !take(e) {
+			return ErrClosed
+		}
 	}
 }
 

@@ -52,6 +52,21 @@ func (e *Event) size() int { return len(e.frame) }
 // ParseEvent splits the bytes of an event, and retains them (salt/utils/event.py, unpack). The data
 // must be one complete map; its values are not decoded.
 func ParseEvent(b []byte) (Event, error) {
+	e, err := splitEvent(b)
+	if err != nil {
+		return Event{}, err
+	}
+	if !isMap(e.Data) {
+		return Event{}, fmt.Errorf("%w: data is not a map", ErrBadEvent)
+	}
+	if err := payload.Check(e.Data, payload.Limits{Size: len(e.Data)}); err != nil {
+		return Event{}, fmt.Errorf("%w: %w", ErrBadEvent, err)
+	}
+	return e, nil
+}
+
+// splitEvent is ParseEvent without the checks of the data.
+func splitEvent(b []byte) (Event, error) {
 	tag, body, ok := bytes.Cut(b, []byte(tagEnd))
 	if !ok {
 		return Event{}, fmt.Errorf("%w: no empty line after the tag", ErrBadEvent)
@@ -59,12 +74,6 @@ func ParseEvent(b []byte) (Event, error) {
 	if len(tag) > MaxTag || !utf8.Valid(tag) {
 		return Event{}, fmt.Errorf("%w: tag is longer than %d bytes or not UTF-8",
 			ErrBadEvent, MaxTag)
-	}
-	if !isMap(body) {
-		return Event{}, fmt.Errorf("%w: data is not a map", ErrBadEvent)
-	}
-	if err := payload.Check(body, payload.Limits{Size: len(body)}); err != nil {
-		return Event{}, fmt.Errorf("%w: %w", ErrBadEvent, err)
 	}
 	return Event{Tag: string(tag), Data: body}, nil
 }

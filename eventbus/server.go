@@ -315,7 +315,7 @@ func (s *server) addWriter(conn net.Conn) {
 // pull fires the events that a writer sends. An invalid frame ends the connection; a frame with an
 // invalid event is dropped.
 func (s *server) pull(conn net.Conn) error {
-	frames := payload.NewFrameReader(conn, max(maxFrame, 4*s.bus.encoder.max+MaxTag))
+	frames := payload.NewFrameReader(conn, s.bus.encoder.frameLimit())
 	for told := false; ; {
 		body, err := frames.Next()
 		if err != nil {

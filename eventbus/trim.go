@@ -18,6 +18,21 @@ const pythonList = 56
 // pythonBytes is the size of an empty Python bytes object.
 const pythonBytes = 33
 
+// Trimmed reports whether v, a value of an event's data, contains a value that was replaced because it
+// was too large. Like the replacement it walks maps only. It cannot tell a text of the same letters.
+func Trimmed(v any) bool {
+	m, ok := v.(*data.Map)
+	if !ok {
+		return v == trimmed
+	}
+	for _, inner := range m.All() {
+		if Trimmed(inner) {
+			return true
+		}
+	}
+	return false
+}
+
 // trim shortens the data of an event until it is smaller than max bytes. It replaces values larger
 // than half of max, then those larger than 40 %, and so on down to 10 %. Maps are walked; lists
 // count by length and are replaced as a whole. Sizes are those of Python objects
