@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -21,15 +22,57 @@ func (o *order) runner(ctx context.Context) (*Answer, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errLate)
 	defer cancel()
-	ret, err := o.client.ControlLow(ctx, "runner", fun, o.runnerWords("timeout", "full_return"))
+	words := o.runnerWords("timeout", "full_return")
+	ret, err := o.client.ControlLow(ctx, "runner", fun, words)
 	if err != nil {
 		return nil, lateOr(ctx, err)
 	}
+	o.wholeReturns(ctx, fun, words, ret)
 	if data.Truth(o.low.Value("full_return")) {
 		return &Answer{Items: []any{ret}}, nil
 	}
 	done, _ := ret.Value("data").(*data.Map)
 	return &Answer{Items: []any{done.Value("return")}}, nil
+}
+
+// wholeReturns reads the returns that the event bus has trimmed in the result of a runner that shows a
+// job, and puts them there.
+func (o *order) wholeReturns(ctx context.Context, fun string, words, ret *data.Map) {
+	done, _ := ret.Value("data").(*data.Map)
+	answer, ok := done.Value("return").(*data.Map)
+	named, _ := words.Value("kwarg").(*data.Map)
+	if !ok || data.Truth(named.Value("ext_source")) {
+		return
+	}
+	given := named.Value("jid")
+	if list, _ := words.Value("arg").([]any); given == nil && len(list) > 0 {
+		given = list[0]
+	}
+	id := job.ID(data.Str(given))
+	switch fun {
+	case "jobs.print_job":
+		one, _ := answer.Value(string(id)).(*data.Map)
+		o.wholeFields(ctx, id, one.Value("Result"))
+	case "jobs.list_job":
+		o.wholeFields(ctx, id, answer.Value("Result"))
+	case "jobs.lookup_jid":
+		if inner, ok := answer.Value("data").(*data.Map); ok && answer.Has("outputter") {
+			answer = inner
+		}
+		for minion, v := range answer.All() {
+			answer.Set(minion, o.client.Whole(ctx, id, data.Str(minion), v))
+		}
+	}
+}
+
+// wholeFields is wholeReturns for a map of minions and the fields of their returns.
+func (o *order) wholeFields(ctx context.Context, id job.ID, results any) {
+	all, _ := results.(*data.Map)
+	for minion, v := range all.All() {
+		if fields, ok := v.(*data.Map); ok && fields.Has("return") {
+			fields.Set("return", o.client.Whole(ctx, id, data.Str(minion), fields.Value("return")))
+		}
+	}
 }
 
 // runnerWords returns the arguments of a runner, as arg and kwarg (salt/runner.py, _reformat_low): the

@@ -389,6 +389,7 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	t := &batchTaker{missing: data.NewMap(), known: map[string]bool{}, failhard: plan.Failhard}
+	t.whole = func(r batch.Return, v any) any { return o.client.Whole(ctx, r.Job, r.Minion, v) }
 	without, err := o.client.RunBatch(ctx, r, plan.size, plan.Plan, t, func() bool { return t.over })
 	if err != nil {
 		answer, err := nobody(err)
@@ -403,6 +404,7 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 
 // A batchTaker collects the returns of a batch.
 type batchTaker struct {
+	whole    func(r batch.Return, value any) any // reads what the event bus has trimmed; may be nil
 	items    []any
 	missing  *data.Map
 	known    map[string]bool // minions with a key
@@ -430,7 +432,11 @@ func (t *batchTaker) Answered(r batch.Return) {
 		t.Silent(r.Minion)
 		return
 	}
-	t.items = append(t.items, data.NewMap(r.Minion, load.Value("return")))
+	value := load.Value("return")
+	if t.whole != nil {
+		value = t.whole(r, value)
+	}
+	t.items = append(t.items, data.NewMap(r.Minion, value))
 	t.known[r.Minion] = true
 	t.missing.Delete(r.Minion) // it was late
 	t.over = t.over || t.failhard && r.Retcode != 0
