@@ -55,6 +55,6 @@ func (q *request) noFunction(fun string) error {
 }
 
 func missingFunction(fun string) error {
-	return &netapi.Fault{Status: http.StatusNotImplemented, Text: "This master has no function " + fun + ". Brine's master has it.",
-		Err: errNoFunction}
+	text := "This master has no function " + fun + ". Brine's master has it."
+	return &netapi.Fault{Status: http.StatusNotImplemented, Text: text, Err: errNoFunction}
 }

@@ -2,12 +2,10 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/netapi"
 )
 
 // applyNames is how many minions are named whose test has failed.
@@ -67,7 +65,7 @@ func applyTest(q *request) error {
 		return err
 	}
 	if !r.Test {
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The job " + jid + " is no test: it has no argument test=True."}
+		return badRequest("The job " + jid + " is no test: it has no argument test=True.")
 	}
 	good, bad := testedMinions(r.progress(q.Now()))
 	if shown := q.r.PostForm.Get("shown"); shown != "" && shown != strconv.Itoa(len(good))+" "+strconv.Itoa(len(bad)) {
@@ -80,10 +78,10 @@ func applyTest(q *request) error {
 	}
 	switch {
 	case len(good)+len(bad) == 0:
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion has returned in the test " + jid + ", so there is nothing to apply."}
+		return badRequest("No minion has returned in the test " + jid + ", so there is nothing to apply.")
 	case len(at) == 0:
-		return &netapi.Fault{Status: http.StatusBadRequest, Text: "The test " + jid + " has failed on each minion that returned in it (" +
-			clip(strings.Join(bad, ", "), 200) + "). Nothing was applied. To apply it all the same, check the box beside the button."}
+		return badRequest("The test " + jid + " has failed on each minion that returned in it (" + clip(strings.Join(bad, ", "), 200) +
+			"). Nothing was applied. To apply it all the same, check the box beside the button.")
 	}
 	low := data.NewMap("tgt", data.Values(at), "tgt_type", "list", "fun", r.fun, "arg", withoutTest(r.arguments),
 		"metadata", data.NewMap(testKey, jid))

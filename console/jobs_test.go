@@ -99,7 +99,8 @@ func (b *browser) testRunForm(t *testing.T) {
 	got = b.get(t, "/run?tgt=m1,m2&tgt_type=list&fun=test.ping")
 	got.want(t, 200, "2 minions match")
 	got.lacks(t, "No such minion")
-	b.get(t, "/run?tgt=m1,nosuch,<zz>&tgt_type=list&fun=test.ping").want(t, 200, "1 minion matches", "No such minion: &lt;zz&gt;, nosuch.")
+	b.get(t, "/run?tgt=m1,nosuch,<zz>&tgt_type=list&fun=test.ping").
+		want(t, 200, "1 minion matches", "No such minion: &lt;zz&gt;, nosuch.")
 	b.get(t, "/run?tgt=L@m1,gone+or+m2&tgt_type=compound&fun=test.ping").want(t, 200, "2 minions match", "No such minion: gone.")
 
 	got = b.post(t, "/run", "tgt", "nobody*", "tgt_type", "glob", "fun", "test.arg",
@@ -210,7 +211,8 @@ func (b *browser) testStates(t *testing.T) {
 // Minions whose test has failed are named apart, and left out unless the form names them.
 func (b *browser) testFailedTest(t *testing.T) {
 	b.write(t, "mixed.sls", "one:\n  test.{{ 'fail_without_changes' if grains['id'] == 'm2' else 'succeed_with_changes' }}: []\n")
-	test := b.start(t, "tgt", "m1,m2", "tgt_type", "list", "fun", "state.apply", "shown", "state.apply", "p.mods", "mixed", "test", "yes")
+	test := b.start(t, "tgt", "m1,m2", "tgt_type", "list", "fun", "state.apply", "shown", "state.apply", "p.mods", "mixed",
+		"test", "yes")
 	b.ended(t, test).want(t, 200, "1 failed", "1 returned", "<dt>Test failed on</dt><dd>m2.", `name="shown" value="1 1"`,
 		"Run state.apply without test=True on 1 minion? With the box checked, also on 1 minion whose test has failed: m2.")
 	b.post(t, "/jobs/"+test+"/apply", "shown", "1 0").want(t, 200, "Nothing was applied: more minions have returned", test)

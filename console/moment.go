@@ -39,7 +39,9 @@ type timeUnit struct {
 // largestUnit returns the largest unit of which a time span has one or more. ok is false for less than a
 // minute.
 func largestUnit(d time.Duration) (unit timeUnit, ok bool) {
-	for _, unit := range []timeUnit{{24 * time.Hour, "d", "day"}, {time.Hour, "h", "hour"}, {time.Minute, "min", "minute"}} {
+	for _, unit := range []timeUnit{
+		{24 * time.Hour, "d", "day"}, {time.Hour, "h", "hour"}, {time.Minute, "min", "minute"},
+	} {
 		if d >= unit.size {
 			return unit, true
 		}

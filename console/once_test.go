@@ -12,18 +12,21 @@ import (
 func TestFormSentTwice(t *testing.T) {
 	b := open(t, "m1")
 	b.logIn(t, "saltdev")
-	number := between(t, b.get(t, "/run?tgt=m1&fun=test.arg").body, `name="once" value="`, `"`)
-	if other := between(t, b.get(t, "/run?tgt=m1&fun=test.arg").body, `name="once" value="`, `"`); other == number || number == "" {
+	numberOf := func() string {
+		return between(t, b.get(t, "/run?tgt=m1&fun=test.arg").body, `name="once" value="`, `"`)
+	}
+	number := numberOf()
+	if other := numberOf(); other == number || number == "" {
 		t.Errorf("two pages have the numbers %q and %q", number, other)
 	}
 	paths := make([]string, 8)
 	var all sync.WaitGroup
 	for i := range paths {
 		all.Go(func() {
-			client := &http.Client{Jar: b.client.Jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-			one := &browser{Site: b.Site, client: client}
-			paths[i] = one.post(t, "/run", "tgt", "m1", "fun", "test.arg", "shown", "test.arg", "args", "one", "once", number).
-				header.Get("Location")
+			stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			one := &browser{Site: b.Site, client: &http.Client{Jar: b.client.Jar, CheckRedirect: stay}}
+			got := one.post(t, "/run", "tgt", "m1", "fun", "test.arg", "shown", "test.arg", "args", "one", "once", number)
+			paths[i] = got.header.Get("Location")
 		})
 	}
 	all.Wait()

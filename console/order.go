@@ -52,12 +52,17 @@ func refusal(low *data.Map, f *netapi.Fault) error {
 // notKnown reports whether a refusal is about who the user is, and not about what they may do: the name
 // of the user is only in the latter (salt/master.py, runner).
 func notKnown(text string) bool {
-	return strings.HasPrefix(text, "Authentication failure") && !strings.Contains(text, " for user ") || text == "Invalid token" ||
-		text == "Authentication error occurred."
+	if strings.HasPrefix(text, "Authentication failure") {
+		return !strings.Contains(text, " for user ")
+	}
+	return text == "Invalid token" || text == "Authentication error occurred."
 }
 
 // unseen is the text of a gate that refuses a user from an address.
 const unseen = "No permission -- see authorization schemes"
+
+// badRequest returns the fault of a form or address that cannot be carried out.
+func badRequest(text string) error { return &netapi.Fault{Status: http.StatusBadRequest, Text: text} }
 
 // masterText is what a master has answered where a result was expected: the reason of a fault.
 type masterText string

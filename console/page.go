@@ -79,7 +79,8 @@ func navigation(at string) []navItem {
 func (q *request) render(status int, name, title string, page any) error {
 	v := view{Title: title, Root: q.Root, Master: q.Master, Page: page, Notice: q.notice()}
 	if q.session != nil && q.r.URL.Query().Get(keptField) == "1" {
-		v.Notice = strings.TrimSpace(v.Notice + " Nothing was sent yet: your session had ended. Look at the form and send it again.")
+		v.Notice = strings.TrimSpace(v.Notice +
+			" Nothing was sent yet: your session had ended. Look at the form and send it again.")
 	}
 	if q.session != nil {
 		v.User, v.Nav = q.caller.User, navigation(strings.TrimPrefix(q.r.URL.Path, q.Root))

@@ -85,8 +85,8 @@ func (q *request) runAgain(jid string) error {
 		args = withoutTest(args)
 	}
 	at, err := writable(r.sent, r.Kind)
-	f := readRun(url.Values{"tgt": {at.Text}, "tgt_type": {at.Kind}, "fun": {r.Fun}, "args": {strings.Join(argumentLines(args), "\n")},
-		"batch": {r.Batch}})
+	f := readRun(url.Values{"tgt": {at.Text}, "tgt_type": {at.Kind}, "fun": {r.Fun},
+		"args": {strings.Join(argumentLines(args), "\n")}, "batch": {r.Batch}})
 	f.Test = f.TestKnown && r.Test
 	if err != nil {
 		f.Fault = netapi.FaultOf(err).Text
@@ -107,7 +107,7 @@ func startJob(q *request) error {
 	if err == nil && (f.Batch != "" || f.Queue) {
 		total = q.matches(f.target).Total
 		if q.lacks(fleetRunner) {
-			err = &netapi.Fault{Status: http.StatusBadRequest, Text: noBrine + " Nothing was sent."}
+			err = badRequest(noBrine + " Nothing was sent.")
 		}
 	}
 	if err == nil {
@@ -131,7 +131,7 @@ func startJob(q *request) error {
 }
 
 // noBrine says what a master of Salt cannot do.
-const noBrine = "This master is Salt's. It keeps no jobs for absent minions, and runs no batches without a program that waits."
+const noBrine = "This master is Salt's. It keeps no jobs for absent minions, and runs no batches by itself."
 
 // send begins a job and returns its id. That nobody matches the target is a fault.
 func (q *request) send(low *data.Map) (jid string, err error) {

@@ -28,8 +28,8 @@ func (m *saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, 
 			"KeyError: \"'" + fun + "' is not available.\""}}, nil
 	case "jobs.list_jobs":
 		if words.Has("limit") {
-			return &netapi.Answer{Items: []any{"\nPassed invalid arguments: list_jobs() got an unexpected keyword argument 'search_user'\n\n" +
-				"Usage:\n\n    List all detectable jobs"}}, nil
+			return &netapi.Answer{Items: []any{"\nPassed invalid arguments: list_jobs() got an unexpected keyword argument " +
+				"'search_user'\n\nUsage:\n\n    List all detectable jobs"}}, nil
 		}
 	case "minions.pillar":
 		body := data.NewMap("success", false, "return", "'minions.pillar' is not available.")
@@ -76,8 +76,11 @@ func pagesOfSalt(t *testing.T, b *browser) {
 
 	// the queue and batches are of Brine's master
 	got = b.get(t, "/run?tgt=m1,gone&tgt_type=list&fun=test.ping")
-	got.want(t, 200, "This master is Salt&#39;s", `name="queue" value="yes" disabled`, "all at once\" size=\"8\" disabled", "No such minion: gone.")
-	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "queue", "yes").want(t, 400, "keeps no jobs for absent minions", "Nothing was sent.")
-	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "batch", "1").want(t, 400, "runs no batches", "Nothing was sent.")
+	got.want(t, 200, "This master is Salt&#39;s", `name="queue" value="yes" disabled`, `all at once" size="8" disabled`,
+		"No such minion: gone.")
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "queue", "yes").
+		want(t, 400, "keeps no jobs for absent minions", "Nothing was sent.")
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "batch", "1").
+		want(t, 400, "runs no batches", "Nothing was sent.")
 	b.get(t, "/orchestrations").want(t, 200, "No orchestration has run", `<label for="mods">`)
 }

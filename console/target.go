@@ -65,9 +65,8 @@ func writable(v any, kind string) (target, error) {
 	}
 	for _, id := range ids {
 		if isOdd(id) {
-			return target{}, &netapi.Fault{Status: http.StatusBadRequest, Text: "The target of this job names the minion " + clip(id, 100) +
-				". Its id cannot be written in a list, where a comma is between two ids and spaces do not count: other minions could be meant. " +
-				"Choose the target anew."}
+			return target{}, badRequest("The target of this job names the minion " + clip(id, 100) + ". Its id cannot be written in a list, " +
+				"where a comma is between two ids and spaces do not count: other minions could be meant. Choose the target anew.")
 		}
 	}
 	return target{strings.Join(ids, ","), "list"}, nil

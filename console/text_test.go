@@ -66,8 +66,9 @@ func TestReturnWithoutExitCode(t *testing.T) {
 // The reason of a master's refusal is its last line, without the name of a class.
 func TestReasonIn(t *testing.T) {
 	for text, want := range map[string]string{
-		"Exception occurred in runner a.b: Traceback (most recent call last):\n  File x\nsalt.exceptions.SaltInvocationError: no such thing": "no such thing",
-		"\nPassed invalid arguments: f() takes 1 argument\n\nUsage:\n\n  long":                                                               "f() takes 1 argument",
+		"Exception occurred in runner a.b: Traceback (most recent call last):\n  File x\n" +
+			"salt.exceptions.SaltInvocationError: no such thing": "no such thing",
+		"\nPassed invalid arguments: f() takes 1 argument\n\nUsage:\n\n  long": "f() takes 1 argument",
 		"plain": "plain",
 	} {
 		if got := reasonIn(text); got != want {
