@@ -3,6 +3,8 @@ package master
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,6 +124,43 @@ func TestStartAndEndHaveAnOrder(t *testing.T) {
 	}
 	if want := []string{"replier ends", "submit ends", "publisher ends"}; !slices.Equal(ends, want) {
 		t.Errorf("ended in the order %v, want %v", ends, want)
+	}
+}
+
+// TestFileThatSaltsAPILooksFor checks that the file by which Salt's salt-api knows that a master runs is
+// there while it does, also after one that was killed has left the socket of a Salt master.
+func TestFileThatSaltsAPILooksFor(t *testing.T) {
+	m, d, _ := play(t)
+	path := filepath.Join(m.cfg.SockDir, "workers.ipc")
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("an open master is not seen: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx, func() {}) }()
+	d.awaitLine(t, "replier begins")
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a master that has ended is still seen: %v", err)
+	}
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	left.Close()
+	remove, err := markRunning(m.cfg.SockDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the socket of a killed master is not replaced: %v, %v", info, err)
+	}
+	if err := errors.Join(remove(), remove()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -39,6 +39,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -375,7 +376,32 @@ func (m *Master) lockDirs(ctx context.Context, o Options) error {
 		return fmt.Errorf("sock_dir: %w", err)
 	}
 	m.closers = append(m.closers, m.submit.Close)
+	remove, err := markRunning(m.cfg.SockDir)
+	if err != nil {
+		return err
+	}
+	m.closers = append(m.closers, remove)
 	return nil
+}
+
+// markRunning creates the file in sock_dir whose existence tells Salt's salt-api that the master runs
+// (salt/netapi/__init__.py, _is_master_running). remove removes it. In Salt it is the socket of the
+// master's own workers; no other program connects to it, so a plain file serves here. One that a killed
+// master has left is replaced.
+func markRunning(sockDir string) (remove func() error, err error) {
+	path := filepath.Join(sockDir, "workers.ipc")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("mark the master as running: %w", err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return nil, fmt.Errorf("mark the master as running: %w", err)
+	}
+	return func() error {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("mark the master as ended: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 // makeDirs creates the directories of a master with the modes that Salt gives them.

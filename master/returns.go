@@ -195,9 +195,12 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 
 // has reports whether the job cache has the return of a minion for a job.
 func (r *returning) has(ctx context.Context, jid job.ID, id string) bool {
-	returns, err := r.jobs.Returns(ctx, jid)
-	return err == nil && slices.ContainsFunc(returns,
-		func(ret returners.Return) bool { return ret.Minion == id })
+	found := false
+	err := returners.WalkReturns(ctx, r.jobs, jid, []string{id}, func(returners.Return) error {
+		found = true
+		return nil
+	})
+	return err == nil && found
 }
 
 // find returns the job that a return is for. A return without a job gets a new one.
