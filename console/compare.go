@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/netapi"
 )
 
@@ -130,6 +131,10 @@ func (p *comparison) minion(id string, a, b *results) *comparedMinion {
 		return c
 	case !inA:
 		c.Word, c.Class, c.B = "new: no result in the first", "change", outcomeOn(b.Fun, id, right)
+		return c
+	}
+	if eventbus.Trimmed(left) || eventbus.Trimmed(right) {
+		c.Word, c.Class = "cannot be compared: too large for the event bus, and not in the job cache", "bad"
 		return c
 	}
 	runA, runB := stateRunOf(a.Fun, id, left.Value("return")), stateRunOf(b.Fun, id, right.Value("return"))
