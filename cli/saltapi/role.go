@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +20,11 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/serve"
+	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -203,9 +206,16 @@ func (p *program) addDoor(one section, open Open, console OpenConsole, gate *net
 func (p *program) master(host cli.HostProgram, out transport.Requester) *netapi.Local {
 	opts, cfg := p.daemon.Opts, p.loaded.cfg
 	o := client.Options{CacheDir: opts.Text("cachedir"), SockDir: opts.Text("sock_dir"), Sockets: host.Sockets(),
-		User: opts.Text("user"), Caller: userName(), Out: out, Timeout: cfg.Timeout, Log: p.log}
+		User: opts.Text("user"), Caller: userName(), Out: out, Timeout: cfg.Timeout, Log: p.log,
+		Share: client.NewShare(host.Sockets(), cfg.MaxEventSize, p.log), Return: p.readReturn}
 	return netapi.NewLocal(netapi.LocalOptions{Client: o, Nodegroups: cfg.Nodegroups, Timeout: cfg.Timeout, Gather: cfg.GatherJobTimeout,
 		Runner: p.loaded.settings.Timeout, Log: p.log})
+}
+
+// readReturn reads a return from the job cache of a Brine master on this host.
+func (p *program) readReturn(ctx context.Context, id job.ID, minion string) (data.Raw, error) {
+	file := filepath.Join(p.daemon.Opts.Text("cachedir"), "jobs.db")
+	return jobstore.ReadReturn(ctx, file, jobstore.Options{Log: p.log}, id, minion)
 }
 
 func userName() string {

@@ -11,6 +11,14 @@ import (
 
 // BenchmarkPing orders test.ping of one minion and of four, master and minions in the same process.
 func BenchmarkPing(b *testing.B) {
+	benchmark(b, "POST", "/", `{"client": "local", "tgt": "*", "fun": "test.ping"}`)
+}
+
+// BenchmarkMinions reads the grains of one minion and of four, likewise.
+func BenchmarkMinions(b *testing.B) { benchmark(b, "GET", "/minions", "") }
+
+// benchmark sends requests of several clients at once.
+func benchmark(b *testing.B, method, path, body string) {
 	for _, minions := range []int{1, 4} {
 		b.Run(fmt.Sprintf("minions=%d", minions), func(b *testing.B) {
 			var ids []string
@@ -20,14 +28,16 @@ func BenchmarkPing(b *testing.B) {
 			s := netapitest.Start(b, door(), "main", ids...)
 			session := s.LogIn(b, "saltdev")
 			b.ReportAllocs()
+			b.SetParallelism(4)
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					r, err := http.NewRequest("POST", s.Server.URL, strings.NewReader(`{"client": "local", "tgt": "*", "fun": "test.ping"}`))
+					r, err := http.NewRequest(method, s.Server.URL+path, strings.NewReader(body))
 					if err != nil {
 						b.Error(err)
 						return
 					}
+					r.Header.Set("Accept", "*/*")
 					r.Header.Set("Content-Type", asJSON)
 					r.Header.Set("X-Auth-Token", session)
 					answer, err := http.DefaultClient.Do(r)

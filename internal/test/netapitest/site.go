@@ -25,8 +25,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/stream"
+	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -163,7 +165,10 @@ func (s *Site) open(t testing.TB, d Door) {
 	external, _ := opts.Value("external_auth").(*data.Map)
 	local := netapi.NewLocal(netapi.LocalOptions{Nodegroups: cfg.Nodegroups, Timeout: 3 * time.Second, Gather: time.Second, Runner: settings.Timeout,
 		Log: log, Client: client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir, User: cfg.User, Caller: "root", Out: out,
-			Log: log}})
+			Share: client.NewShare(eventbus.MasterSockets(cfg.SockDir), 0, log), Log: log,
+			Return: func(ctx context.Context, id job.ID, minion string) (data.Raw, error) {
+				return jobstore.ReadReturn(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log}, id, minion)
+			}}})
 	door := d.Section(settings)
 	if door == nil {
 		t.Fatal("the configuration has no such door")
