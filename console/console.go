@@ -198,6 +198,7 @@ func (q *request) fail(err error) {
 	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}
+	f.SetHeaders(q.w.Header())
 	if err := q.render(f.Status, "error", "Error", q.faultPage(f)); err != nil {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}

@@ -353,6 +353,7 @@ func (b *browser) testSilentMinion(t *testing.T) {
 	if err := b.Minions["m3"].Stop(); err != nil {
 		t.Fatal(err)
 	}
+	b.sees(t, "/minions?connected=no", "/minions/m3")
 	jid := b.start(t, "tgt", "*", "fun", "test.ping")
 	b.await(t, jid, "2 returned").want(t, 200, "1 not connected")
 	jid = b.start(t, "tgt", "m3", "fun", "test.ping", "queue", "yes", "queue_for", "2h")

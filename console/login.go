@@ -98,7 +98,7 @@ func (q *request) setSession(id string, seconds int) {
 
 // askLogin sends the browser to the login and from there back. The script of a page gets the status 401.
 func (q *request) askLogin() {
-	if q.r.Header.Get("Sec-Fetch-Mode") != "" && q.r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+	if q.byScript() {
 		q.w.WriteHeader(http.StatusUnauthorized)
 		return
 	}

@@ -196,3 +196,27 @@ func TestLoginAtProvider(t *testing.T) {
 	b.post(t, "/logout").want(t, 200, "Log in")
 	b.get(t, "/minions").want(t, 200, "Log in")
 }
+
+// A sentBy sends requests as a page (navigate) or its script (cors) does.
+type sentBy string
+
+func (mode sentBy) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Sec-Fetch-Mode", string(mode))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The text for the next page is not lost to the script that renews a part of a page.
+func TestNoticeIsLeftToThePage(t *testing.T) {
+	b := open(t)
+	b.logIn(t, "saltdev")
+	address, err := url.Parse(b.Server.URL + "/console/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "brine_notice", Value: "Pressed", Path: "/console/"}})
+	b.client.Transport = sentBy("cors")
+	b.get(t, "/rights").lacks(t, "Pressed")
+	b.client.Transport = sentBy("navigate")
+	b.get(t, "/rights").want(t, 200, "Pressed")
+	b.get(t, "/rights").lacks(t, "Pressed")
+}

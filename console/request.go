@@ -79,7 +79,11 @@ func (q *request) find(cookie string, gate *netapi.Gate) bool {
 	if err != nil || gate == nil {
 		return false
 	}
-	if q.session, err = gate.Session(c.Value, q.from()); err != nil || !gate.Valid(q.session.Token.Value) {
+	if q.session, err = gate.Session(c.Value, q.from()); err != nil {
+		gate.Refused(q.from(), err)
+		return false
+	}
+	if !gate.Valid(q.session.Token.Value) {
 		return false
 	}
 	q.gate = gate
@@ -119,17 +123,24 @@ const noticeCookie = "brine_notice"
 func (q *request) notify(text string) {
 	q.said = text
 	http.SetCookie(q.w, &http.Cookie{Name: noticeCookie, Value: url.QueryEscape(clip(text, 500)), Path: q.Root + "/", MaxAge: 60,
-		HttpOnly: true, Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+		HttpOnly: true, Secure: web.Secure(q.r, q.Gate.Door), SameSite: http.SameSiteLaxMode})
 }
 
-// notice returns the text of the last notify, and removes it.
+// byScript reports whether the script of a page has sent the request, not a person who goes to a page.
+func (q *request) byScript() bool {
+	mode := q.r.Header.Get("Sec-Fetch-Mode")
+	return mode != "" && mode != "navigate"
+}
+
+// notice returns the text of the last notify, and removes it. The script that renews a part of a page
+// leaves it to the next page.
 func (q *request) notice() string {
 	c, err := q.r.Cookie(noticeCookie)
-	if err != nil {
+	if err != nil || q.byScript() {
 		return ""
 	}
 	http.SetCookie(q.w, &http.Cookie{Name: noticeCookie, Path: q.Root + "/", MaxAge: -1, HttpOnly: true,
-		Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+		Secure: web.Secure(q.r, q.Gate.Door), SameSite: http.SameSiteLaxMode})
 	text, err := url.QueryUnescape(c.Value)
 	if err != nil {
 		return ""
