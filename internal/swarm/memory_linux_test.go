@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,17 +113,22 @@ func TestLongReturnCostsTwiceItsLength(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveNoMemory makes 20 clients download a file repeatedly: the memory of the master
-// stays within 20 MiB of what it was after they signed in.
+// TestFilesLeaveNoMemory makes 20 clients download a file repeatedly: after eight rounds the master has at
+// most 20 MiB more than after four. Of each four rounds the least counts, as the memory also depends on
+// when the runtime last collected garbage.
 func TestFilesLeaveNoMemory(t *testing.T) {
 	address, memory := startMaster(t)
 	keys := swarm.Keys{Distinct: 1, Dir: t.TempDir()}
-	run(t, swarm.Options{Count: 20, Prefix: "web", Master: address, Keys: keys, Pings: 1, Load: 20})
-	before := memory.read(t, "VmRSS")
-	for range 4 {
-		run(t, swarm.Options{Count: 20, Prefix: "web", Master: address, Keys: keys, Fetch: "big", Load: 20})
+	least := func() int {
+		all := make([]int, 4)
+		for i := range all {
+			run(t, swarm.Options{Count: 20, Prefix: "web", Master: address, Keys: keys, Fetch: "big", Load: 20})
+			all[i] = memory.read(t, "VmRSS")
+		}
+		return slices.Min(all)
 	}
-	if grown := memory.read(t, "VmRSS") - before; grown > 20<<20 {
+	before := least()
+	if grown := least() - before; grown > 20<<20 {
 		t.Errorf("the master has %d MiB more", grown>>20)
 	} else {
 		t.Logf("the master has %d MiB more", grown>>20)
