@@ -45,7 +45,21 @@ func (s *scene) start(t *testing.T, reply, publish int) {
 func (s *scene) restart(t *testing.T) {
 	t.Helper()
 	s.master.Stop(t)
+	ended := s.written(t)
 	s.start(t, s.master.Config.RetPort, s.master.Config.PublishPort)
+	awaits(t, func() (string, bool) { // until then the file tells who was connected before
+		return "the master does not write who is connected", s.written(t).After(ended)
+	})
+}
+
+// written returns when the file that tells who is connected was written.
+func (s *scene) written(t *testing.T) time.Time {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(s.cache(), "presence"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
 }
 
 // minion starts a minion and waits until it is connected.
