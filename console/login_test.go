@@ -57,17 +57,29 @@ func TestLoginWithinThePause(t *testing.T) {
 	}
 }
 
+// address returns the address of the console.
+func (b *browser) address(t *testing.T) *url.URL {
+	t.Helper()
+	u, err := url.Parse(b.Server.URL + "/console/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// setCookie gives the browser a cookie of the console.
+func (b *browser) setCookie(t *testing.T, name, value string) {
+	t.Helper()
+	b.client.Jar.SetCookies(b.address(t), []*http.Cookie{{Name: name, Value: value, Path: "/console/"}})
+}
+
 // A login ends the session that the browser has.
 func TestLoginEndsTheSessionBefore(t *testing.T) {
 	b := open(t)
 	b.logIn(t, "saltdev")
-	address, err := url.Parse(b.Server.URL + "/console/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := b.client.Jar.Cookies(address)
+	before := b.client.Jar.Cookies(b.address(t))
 	b.logIn(t, "limited").want(t, 200, "limited")
-	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "brine_console", Value: before[0].Value, Path: "/console/"}})
+	b.setCookie(t, "brine_console", before[0].Value)
 	b.get(t, "/rights").want(t, 200, "Log in")
 }
 
@@ -209,11 +221,7 @@ func (mode sentBy) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestNoticeIsLeftToThePage(t *testing.T) {
 	b := open(t)
 	b.logIn(t, "saltdev")
-	address, err := url.Parse(b.Server.URL + "/console/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "brine_notice", Value: "Pressed", Path: "/console/"}})
+	b.setCookie(t, "brine_notice", "Pressed")
 	b.client.Transport = sentBy("cors")
 	b.get(t, "/rights").lacks(t, "Pressed")
 	b.client.Transport = sentBy("navigate")

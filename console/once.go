@@ -32,10 +32,9 @@ type sentForms struct {
 // A sentForm is a form that is carried out, or was.
 type sentForm struct {
 	at   time.Time
-	done chan struct{}
-	// once done is closed
-	to   string // where it has led; "" if it was not carried out
-	said string // the notice of the next page
+	done chan struct{} // closed when the form is carried out; to and said are set then
+	to   string        // where it has led; "" if it was not carried out
+	said string        // the notice of the next page
 }
 
 // begin returns the form of a key. first is true for whoever has to carry it out and to call end.
@@ -102,6 +101,7 @@ func (q *request) once(do action) error {
 	}
 }
 
+// first carries out a form, and says where it has led.
 func (q *request) first(key [sha256.Size]byte, form *sentForm, do action) (err error) {
 	to := ""
 	defer func() { q.sent.end(key, form, to, q.said) }()

@@ -17,7 +17,8 @@ func TestThePauseIsAnswered(t *testing.T) {
 	s := netapitest.Start(t, door(), "main")
 	for _, c := range []struct{ path, user, chunk string }{
 		{"/login", "saltdev", `{"username": "saltdev", "password": "wrong", "eauth": "file"}`},
-		{"/run", "no-such-user", `{"client": "local", "tgt": "*", "fun": "test.ping", "username": "no-such-user", "password": "wrong", "eauth": "file"}`},
+		{"/run", "no-such-user", `{"client": "local", "tgt": "*", "fun": "test.ping",
+			"username": "no-such-user", "password": "wrong", "eauth": "file"}`},
 	} {
 		var all sync.WaitGroup
 		answers := make([]*netapitest.Reply, 12)
