@@ -64,8 +64,13 @@ func (s *Store) dropOld(ctx context.Context, before time.Time) (n int, err error
 			if n = int(marked); err != nil || n == 0 {
 				return err
 			}
-			_, err = f.do.dropOld.Exec()
-			return err
+			if res, err = f.do.dropOld.Exec(); err != nil {
+				return err
+			}
+			if dropped, err := res.RowsAffected(); err != nil || dropped == marked {
+				return err
+			}
+			return fmt.Errorf("%w: the index of start times lists jobs that are not there", errDamaged)
 		},
 		after: func() {
 			if n > 0 {

@@ -184,11 +184,17 @@ func TestFlippedBits(t *testing.T) {
 		rounds = 20
 	}
 	kept := 0
+	// Pages of keys in which a search went astray: the indexes of jobs, of start times and of returns, and the table of
+	// returns.
+	bits := []int{162715, 228963, 263133, 261218}
 	for round := range rounds {
-		bit := random.IntN(4096 * 8)
 		if round%2 == 1 {
-			bit = random.IntN(len(content) * 8)
+			bits = append(bits, random.IntN(len(content)*8))
+		} else {
+			bits = append(bits, random.IntN(4096*8))
 		}
+	}
+	for _, bit := range bits {
 		spoiled := bytes.Clone(content)
 		spoiled[bit/8] ^= 1 << (bit % 8)
 		ok := t.Run(fmt.Sprint("bit ", bit), func(t *testing.T) {
@@ -205,7 +211,7 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatalf("seed %d, bit %d", seed, bit)
 		}
 	}
-	t.Logf("of %d returns %d were left", 60*rounds, kept)
+	t.Logf("of %d returns %d were left", 60*len(bits), kept)
 }
 
 // TestDamagedRecord changes one record in place: only that one is left out, and its minion may

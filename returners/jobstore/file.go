@@ -30,8 +30,9 @@ type file struct {
 // statements holds the writer's prepared statements.
 type statements struct {
 	begin, commit, rollback                    *sql.Stmt
-	addJob, findJob, setJob                    *sql.Stmt
-	addReturn, findReturn, dropReturn          *sql.Stmt
+	addJob, findJob, scanJob, setJob           *sql.Stmt
+	addReturn, checkReturn                     *sql.Stmt
+	findReturn, dropReturn                     *sql.Stmt
 	addPiece, dropPieces                       *sql.Stmt
 	markOld, dropOld, unmark                   *sql.Stmt
 	oldReturns, freePages, allPages, giveBack  *sql.Stmt
@@ -48,11 +49,13 @@ func (s *statements) texts() map[**sql.Stmt]string {
 		&s.addJob: "INSERT INTO jobs (" + jobColumns +
 			") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.findJob: "SELECT " + jobColumns + " FROM jobs WHERE id = ?",
+		&s.scanJob: "SELECT n FROM jobs NOT INDEXED WHERE id = ?",
 		&s.setJob: "UPDATE jobs SET (" + jobColumns +
 			") = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) WHERE id = ?1",
 
 		&s.addReturn: "INSERT INTO returns (job, " + returnColumns +
 			") SELECT n, ?2, ?3, ?4, ?5, ?6, ?7 FROM jobs WHERE id = ?1 ON CONFLICT DO NOTHING",
+		&s.checkReturn: "SELECT size FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
 		&s.findReturn: "SELECT n, " + returnColumns +
 			" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
 		&s.dropReturn: "DELETE FROM returns WHERE n = ?",

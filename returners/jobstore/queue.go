@@ -23,6 +23,9 @@ type change struct {
 	do func(f *file) error
 	// after runs when the change is durable, in the order of the transactions; may be nil.
 	after func()
+	// check reports damage if it does not find what do wrote, in the same transaction. Of several
+	// changes only the last one is checked; may be nil.
+	check func(f *file) error
 
 	done chan error
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
@@ -64,6 +65,9 @@ func (s *Store) attempt(batch []*change) error {
 		}
 	}
 	if err == nil {
+		err = check(f, batch)
+	}
+	if err == nil {
 		if _, err = f.do.commit.Exec(); err == nil {
 			return nil
 		}
@@ -74,6 +78,17 @@ func (s *Store) attempt(batch []*change) error {
 		return errors.Join(err, rollback, s.closeFile())
 	}
 	return err
+}
+
+// check looks up what the last change that can be looked up has written. One for a transaction is enough to find damage
+// soon, and costs little.
+func check(f *file, batch []*change) error {
+	for _, c := range slices.Backward(batch) {
+		if c.check != nil {
+			return c.check(f)
+		}
+	}
+	return nil
 }
 
 // closeFile closes the file, so that the next change opens it again.
@@ -151,6 +166,9 @@ func (f *file) addJob(row *jobRow, j *returners.Job) (*returners.Job, error) {
 		_, err = f.do.setJob.Exec(row.values()...)
 		return j, err
 	}
+	if errors.Is(err, returners.ErrUnknownJob) {
+		return nil, fmt.Errorf("%w: job %s is in one of its indexes only", errDamaged, j.ID)
+	}
 	return old, err
 }
 
@@ -163,7 +181,10 @@ func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	err := s.queue.do(ctx, &change{
 		do: func(f *file) (err error) {
 			kept, err = f.addMinions(id, ids)
-			if verdict = nil; errors.Is(err, returners.ErrUnknownJob) || errors.Is(err, errRecord) {
+			if errors.Is(err, returners.ErrUnknownJob) {
+				err = errors.Join(err, s.checkMissing(f, id))
+			}
+			if verdict = nil; !damaged(err) && (errors.Is(err, returners.ErrUnknownJob) || errors.Is(err, errRecord)) {
 				verdict = returners.ErrUnknownJob
 				return nil
 			}
@@ -217,10 +238,22 @@ func (s *Store) SaveReturn(
 ) (fresh bool, err error) {
 	var verdict error
 	row := newReturnRow(id, r)
-	err = s.queue.do(ctx, &change{size: len(r.Load), do: func(f *file) (err error) {
-		fresh, verdict, err = f.addReturn(id, row, r.Load)
-		return err
-	}})
+	err = s.queue.do(ctx, &change{
+		size: len(r.Load),
+		do: func(f *file) (err error) {
+			fresh, verdict, err = f.addReturn(id, row, r.Load)
+			if errors.Is(verdict, returners.ErrUnknownJob) {
+				err = s.checkMissing(f, id)
+			}
+			return err
+		},
+		check: func(f *file) error {
+			if !fresh {
+				return nil
+			}
+			return f.checkReturn(id, r.Minion)
+		},
+	})
 	if err == nil {
 		err = verdict
 	}
@@ -229,6 +262,35 @@ func (s *Store) SaveReturn(
 	}
 	s.tracks.discard(id, r.Minion)
 	return fresh, nil
+}
+
+// checkMissing returns an error that wraps errDamaged if the file has a job that it has just not found: then the index
+// of the jobs is damaged. It looks only for jobs that were found lately, so that returns for jobs that never were cost
+// nothing.
+func (s *Store) checkMissing(f *file, id job.ID) error {
+	if known, _ := s.recent.get(id); known == nil {
+		return nil
+	}
+	var n int64
+	err := f.do.scanJob.QueryRow(string(id)).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the index does not find job %s", errDamaged, id)
+}
+
+// checkReturn returns an error that wraps errDamaged if a return that was just added is not found: one flipped bit in a
+// page of keys sends a search elsewhere.
+func (f *file) checkReturn(id job.ID, minion string) error {
+	var size int64
+	err := f.do.checkReturn.QueryRow(string(id), minion).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: the index does not find the return of minion %s for job %s", errDamaged, minion, id)
+	}
+	return err
 }
 
 // addReturn adds a return. verdict is the error for a return that cannot be stored here.
