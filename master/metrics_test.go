@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
 // TestMetricsOfAMaster asks a master and its minion's job for numbers.
 func TestMetricsOfAMaster(t *testing.T) {
 	cfg := testsalt.MasterConfig(testsalt.Dir(t))
-	cfg.MetricsAddress = freeAddress(t)
+	cfg.MetricsAddress = freeport.Address(t)
 	cfg.AutoAccept = true
 	m := testsalt.StartMaster(t, cfg)
 	for path, want := range map[string]string{"/livez": "ok\n", "/readyz": "ok\n"} {
@@ -48,15 +49,4 @@ func page(t *testing.T, address, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// freeAddress returns an address of loopback that nobody listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/minion"
 )
@@ -156,12 +157,7 @@ func runMinion(t *testing.T, cfg *config.Minion, o minion.Options) <-chan struct
 // TestReadyWithoutMaster checks that a minion whose master is not there is ready all the same,
 // without waiting for long.
 func TestReadyWithoutMaster(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", l.Addr().String())
+	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", freeport.Address(t))
 	select {
 	case <-runMinion(t, cfg, testsalt.MinionOptions(t, cfg)):
 	case <-time.After(20 * time.Second):

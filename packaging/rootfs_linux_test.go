@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/need"
 )
 
@@ -123,7 +123,8 @@ func TestImagesServeJobs(t *testing.T) {
 	requires(t, true, "make")
 	bin := t.TempDir()
 	in(t, sources.Root(t), "make", "-s", "build", "BIN="+bin)
-	publish, ret := freePorts(t)
+	ports := freeport.New(t, 2)
+	publish, ret := ports[0], ports[1]
 	box := newImage(t, bin, "master", 450,
 		fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\n", publish, ret))
 	other := newImage(t, bin, "minion", 0,
@@ -148,21 +149,6 @@ func TestImagesServeJobs(t *testing.T) {
 	}
 	minion.stop(t)
 	master.stop(t)
-}
-
-// freePorts returns two ports of loopback that nobody listens on.
-func freePorts(t *testing.T) (int, int) {
-	t.Helper()
-	var ports [2]int
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports[0], ports[1]
 }
 
 // TestDockerfileUsesTheList checks that the image contains only what rootfs.sh creates, for the

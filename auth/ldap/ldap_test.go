@@ -20,6 +20,7 @@ import (
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/need"
 )
 
@@ -149,7 +150,7 @@ access to * by users read by * none
 	if out, err := exec.Command(slapd, "-Tadd", "-f", conf, "-l", ldif).CombinedOutput(); err != nil {
 		t.Fatalf("slapadd: %v: %s", err, out)
 	}
-	s := &server{addr: freeAddr(t), tlsAddr: freeAddr(t), cafile: cert}
+	s := &server{addr: freeport.Address(t), tlsAddr: freeport.Address(t), cafile: cert}
 	cmd := exec.Command(slapd, "-d", "0", "-f", conf, "-h", "ldap://"+s.addr+"/ ldaps://"+s.tlsAddr+"/")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -175,17 +176,6 @@ func (s *server) await(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// freeAddr returns an address that nobody listens on now; slapd cannot tell which one it was given.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // certificate makes one for localhost, which is its own authority.

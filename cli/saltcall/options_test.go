@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/version"
@@ -160,14 +162,7 @@ func TestBrokenPillarIsLogged(t *testing.T) {
 // If no master answers, Salt's words come first, then the address, the cause and how to run without
 // one.
 func TestNoMaster(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	port := strconv.Itoa(freeport.One(t))
 	s := newSite(t, "master: 127.0.0.1\nmaster_port: "+port+"\nauth_timeout: 1\n")
 	stdout, stderr, code := s.call(t, "test.ping")
 	want := "Attempt to authenticate with the salt master failed with timeout error\nNo connection to tcp://127.0.0.1:" + port + ": "

@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
@@ -150,7 +151,7 @@ func TestTransportOpts(t *testing.T) {
 	for _, main := range []string{"zeromq", "tcp"} {
 		t.Run(main, func(t *testing.T) {
 			other := map[string]string{"zeromq": "tcp", "tcp": "zeromq"}[main]
-			ret, publish := freePort(t), freePort(t)
+			ret, publish := freeport.One(t), freeport.One(t)
 			cfg := masterConfig(t, fmt.Sprintf("transport: %s\ntransport_opts: {%s: {ret_port: %d, publish_port: %d}}", main, other, ret, publish))
 			m, events := start(t, cfg, map[string]string{"main": "transport: " + main})
 			testsalt.StartMinion(t, minionConfig(t, "other", fmt.Sprintf("127.0.0.1:%d", ret),
@@ -160,16 +161,6 @@ func TestTransportOpts(t *testing.T) {
 			reach(t, m, events, "list", []any{"other"}, "other")
 		})
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestTransportTLS does the same with TLS and certificates on both sides.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/transport"
 )
 
@@ -234,19 +235,14 @@ func deadline(t *testing.T, tr Transport) {
 	}
 }
 
-// freePort returns an address that nobody listens on.
-func freePort(t *testing.T) net.Addr {
+// freeAddress returns an address that nobody listens on.
+func freeAddress(t *testing.T) net.Addr {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr()
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: freeport.One(t)}
 }
 
 func lateServer(t *testing.T, tr Transport) {
-	addr := freePort(t)
+	addr := freeAddress(t)
 	tried := make(chan error, 1)
 	d := quick(addr)
 	d.OnState = func(up bool, err error) {
@@ -273,7 +269,7 @@ func lateServer(t *testing.T, tr Transport) {
 // hurry checks that a requester that rests for an hour after it has found no server can be told
 // that there is one.
 func hurry(t *testing.T, tr Transport) {
-	addr := freePort(t)
+	addr := freeAddress(t)
 	tried := make(chan error, 1)
 	q := requester(t, tr, transport.Dialer{Addr: endpoint(addr), BackoffMin: time.Hour,
 		OnState: func(up bool, err error) {

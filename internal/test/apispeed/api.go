@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/brineproject/brine/internal/test/freeport"
 )
 
 // An api is a salt-api that runs.
@@ -38,10 +39,12 @@ const (
 
 // start starts a program with a copy of the master's configuration, and logs in.
 func start(ctx context.Context, p *plan, dir, command string) (*api, error) {
-	port, err := freePort()
+	lease, err := freeport.Take(1)
 	if err != nil {
 		return nil, err
 	}
+	defer lease.Close() // salt-api has it then
+	port := lease.Ports[0]
 	etc, err := overlay(p, dir, port)
 	if err != nil {
 		return nil, fmt.Errorf("copy the configuration: %w", err)
@@ -65,15 +68,6 @@ func start(ctx context.Context, p *plan, dir, command string) (*api, error) {
 		return nil, errors.Join(err, a.stop(), fmt.Errorf("it has written: %s", a.errors))
 	}
 	return a, nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // overlay copies the configuration of the master and sets what is the program's own.

@@ -4,7 +4,6 @@ package lifetest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -14,6 +13,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/freeport"
 )
 
 // marker is the environment variable that identifies everything started by a site.
@@ -63,7 +63,7 @@ func newSite(t *testing.T, bin string, ids ...string) *site {
 	}
 	s := &site{bin: bin, dir: dir}
 	t.Cleanup(func() { s.clear(t) })
-	ports := freePorts(t, 2)
+	ports := freeport.New(t, 2)
 	who, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -123,20 +123,6 @@ func (s *site) daemon(program, name string, sockets eventbus.Sockets) *daemon {
 		name: name, program: filepath.Join(s.bin, program), conf: filepath.Join(s.dir, name),
 		sockets: sockets, said: filepath.Join(s.dir, name+".stderr"), env: []string{marker + "=" + s.dir},
 	}
-}
-
-// freePorts returns unused ports of loopback.
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // when all are known, so that no port is given twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // accept accepts the keys of all minions, once they are pending.

@@ -10,11 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/brineproject/brine/internal/test/freeport"
 )
 
 // TestScripts runs operators' actions on daemons. A script finds a directory with the files master
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	atOnce, free := make(chan struct{}, 2), &ports{last: 7 * os.Getpid()}
+	atOnce := make(chan struct{}, 2)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", WorkdirRoot: root, Cmds: commands(),
 		Setup: func(env *testscript.Env) error {
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 			s := &script{processes: map[string]*process{}}
 			env.Values["script"] = s
 			env.Defer(s.killAll)
-			return prepare(env, free)
+			return prepare(env)
 		},
 		Condition: condition,
 	})
@@ -89,10 +90,15 @@ func condition(name string) (bool, error) {
 }
 
 // prepare writes the configuration of a master and a minion.
-func prepare(env *testscript.Env, free *ports) error {
-	ports, err := free.take(4)
+func prepare(env *testscript.Env) error {
+	lease, err := freeport.Take(4)
 	if err != nil {
 		return err
+	}
+	env.Defer(func() { lease.Close() })
+	var ports [4]string
+	for i, port := range lease.Ports {
+		ports[i] = strconv.Itoa(port)
 	}
 	for name, value := range map[string]string{"PUB": ports[0], "RET": ports[1], "PUB2": ports[2],
 		"RET2": ports[3], "HOME": env.WorkDir, "TMPDIR": env.WorkDir} {
@@ -109,32 +115,6 @@ func prepare(env *testscript.Env, free *ports) error {
 		}
 	}
 	return os.Chmod(env.WorkDir, 0o755)
-}
-
-// ports returns ports that are unused on both loopback addresses, each once. They are outside the
-// ephemeral range, so that none is taken before its daemon starts.
-type ports struct {
-	mu   sync.Mutex
-	last int
-}
-
-func (p *ports) take(n int) (free []string, err error) {
-	const first, end = 25000, 32000
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for range end - first {
-		if len(free) == n {
-			return free, nil
-		}
-		p.last = first + (p.last+1)%(end-first)
-		if l, err := net.Listen("tcp", ":"+strconv.Itoa(p.last)); err == nil {
-			free = append(free, strconv.Itoa(p.last))
-			if err := l.Close(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return nil, errors.New("no ports are free")
 }
 
 // A script holds what one script has started.

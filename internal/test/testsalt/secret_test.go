@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltmaster"
 	"github.com/brineproject/brine/cli/saltminion"
+	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
@@ -36,17 +36,6 @@ func (c *console) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.b.String()
-}
-
-// freePort returns an unused port.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func write(t *testing.T, path, text string) {
@@ -82,7 +71,7 @@ func program(
 func TestCVE2015_6918(t *testing.T) {
 	dir := testsalt.Dir(t)
 	out := &console{}
-	publish, request := freePort(t), freePort(t)
+	publish, request := freeport.One(t), freeport.One(t)
 	common := "root_dir: %[1]s\npidfile: %[1]s/%[2]s.pid\nlog_level: all\nlog_level_logfile: all\nlog_file: %[1]s/%[2]s.log\n"
 	write(t, dir+"/master", fmt.Sprintf(common+
 		"interface: 127.0.0.1\npublish_port: %[3]d\nret_port: %[4]d\nauto_accept: true\n"+
