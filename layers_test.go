@@ -21,6 +21,7 @@ var layers = [][]string{
 		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile",
 		"internal/clock", "internal/difflib", "internal/loglimit", "internal/paths",
 		"internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
+		"internal/test/freeport",
 	},
 	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config",
 		"internal/crontab", "internal/pwhash"},

@@ -439,7 +439,7 @@ func optionTable() []option {
 		{name: "search", kinds: []string{"str"}, why: "there is no search index", master: &use{effect: noEffect, set: true, value: ""}},
 		{name: "serial", kinds: []string{"str"}, why: "messages are always MessagePack", master: &use{effect: noEffect, set: true, value: "msgpack"}},
 		{name: "serializers_dirs", kinds: []string{"list"}, master: &use{effect: atStart}, minion: &use{effect: atStart}},
-		{name: "server_id_use_crc", kinds: []string{"bool", "str"}, minion: &use{effect: live, set: true, value: false}},
+		{name: "server_id_use_crc", kinds: []string{"bool", "str"}, why: "server_id is taken from the SHA-256 of the id, as in Salt 3006.18", minion: &use{effect: noEffect, set: true, value: false}},
 		{name: "sharedsecret", kinds: []string{"any"}, master: &use{effect: live}, minion: &use{effect: live}},
 		{name: "show_jid", kinds: []string{"bool"}, master: &use{effect: live, set: true, value: false}, minion: &use{effect: live}},
 		{name: "show_timeout", kinds: []string{"bool"}, master: &use{effect: live, set: true, value: true}, minion: &use{effect: live}},

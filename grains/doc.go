@@ -32,6 +32,5 @@
 // Some grains are deliberate choices. pythonversion exists although no Python runs, because
 // templates use it for the major version and the names of packages (python3-…), and fail without
 // it. Its value is the Python of Salt 3006's own packages as far as templates can tell, [3, 10, 0,
-// final, 0]. server_id is that of a Salt on Python 3.11 or later; if the number must not change,
-// set server_id_use_crc.
+// final, 0].
 package grains

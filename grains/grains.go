@@ -73,7 +73,7 @@ func New(o Options) *Collector {
 // It uses these options: grains, grains_blacklist, grains_cache, grains_deep_merge, skip_grains,
 // enable_lspci, enable_gpu_grains, enable_fqdns_grains, enable_lvm_grains, nvme_grains,
 // iscsi_grains, fibre_channel_grains, metadata_server_grains, grain_opts, append_domain,
-// server_id_use_crc, cachedir, id, master.
+// cachedir, id, master.
 func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	all := data.NewMap()
 	if data.Truth(c.o.Opts.Value("skip_grains")) {

@@ -285,6 +285,50 @@ def missing():
 	}
 }
 
+// TestErrorsNameTheirModule checks the last line of tracebacks against that of Salt 3006.18.
+func TestErrorsNameTheirModule(t *testing.T) {
+	d := newDaemon(t, map[string]string{"own": `
+import json
+import salt.exceptions
+
+class Own(Exception):
+    pass
+
+class Outer:
+    class Inner(ValueError):
+        pass
+
+def own():
+    raise Own("x")
+
+def inner():
+    raise Outer.Inner("y")
+
+def library():
+    raise salt.exceptions.SaltRenderError("z")
+
+def standard():
+    json.loads("{")
+
+def builtin():
+    {}["k"]
+`})
+	for function, want := range map[string]string{
+		"own":     "salt.loaded.ext.module.own.Own: x",
+		"inner":   "salt.loaded.ext.module.own.Outer.Inner: y",
+		"library": "salt.exceptions.SaltRenderError: z",
+		"standard": "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: " +
+			"line 1 column 2 (char 1)",
+		"builtin": "KeyError: 'k'",
+	} {
+		_, err := d.functions.Invoke(t.Context(), "own."+function, nil, nil)
+		lines := strings.Split(strings.TrimSpace(loader.Traceback(err)), "\n")
+		if got := lines[len(lines)-1]; got != want {
+			t.Errorf("own.%s ends with %q, want %q", function, got, want)
+		}
+	}
+}
+
 // TestFilesAreLoadedAgain checks that a changed file counts after the registry has reloaded.
 func TestFilesAreLoadedAgain(t *testing.T) {
 	d := newDaemon(t, map[string]string{"own": "def f():\n    return __file__\n"})

@@ -162,11 +162,10 @@ def raised(exc):
 
 
 def _class_name(kind):
-    """The name of a class; errors of functions have that of tracebacks."""
-    if kind.__module__ == "salt.exceptions" and kind.__name__ in (
-            "CommandExecutionError", "CommandNotFoundError", "SaltInvocationError"):
-        return "salt.exceptions." + kind.__name__
-    return kind.__name__
+    """The name of a class as the last line of a traceback has it."""
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return "%s.%s" % (kind.__module__, kind.__qualname__)
 
 
 def build(name, text, details):
