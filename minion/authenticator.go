@@ -140,7 +140,29 @@ func (w *authenticator) deniedText() string {
 // logWaiting logs why the minion waits, once per reason in a row. Repetitions are logged at level
 // debug.
 func (w *authenticator) logWaiting(err error, wait time.Duration) {
-	kind, text := err.Error(), err.Error()
+	kind, text := w.reason(err, wait)
+	w.logOnce(kind, fmt.Sprintf("%s (tried again every %s)", text, wait))
+}
+
+// logFailure logs why a sign-in has failed, once per reason in a row, at a master that is one of
+// several.
+func (w *authenticator) logFailure(err error) {
+	kind, text := w.reason(err, w.settings.config().AcceptanceWaitTime)
+	w.logOnce(kind, text)
+}
+
+func (w *authenticator) logOnce(kind, text string) {
+	if kind == w.lastLogged {
+		w.l.log.Debug(text)
+		return
+	}
+	w.lastLogged = kind
+	w.l.log.Error(text)
+}
+
+// reason returns the kind of a failed sign-in and the text for it. The next one follows after wait.
+func (w *authenticator) reason(err error, wait time.Duration) (kind, text string) {
+	kind, text = err.Error(), err.Error()
 	switch {
 	case errors.Is(err, channel.ErrPending):
 		kind = "pending"
@@ -169,12 +191,7 @@ func (w *authenticator) logWaiting(err error, wait time.Duration) {
 		kind = "timeout"
 		text = fmt.Sprintf("Attempt to authenticate with the salt master failed with timeout error: %v", err)
 	}
-	if kind == w.lastLogged {
-		w.l.log.Debug(text)
-		return
-	}
-	w.lastLogged = kind
-	w.l.log.Errorf("%s (tried again every %s)", text, wait)
+	return kind, text
 }
 
 func grow(wait, most time.Duration) time.Duration {

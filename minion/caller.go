@@ -64,7 +64,7 @@ func (c *Caller) Join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.addresses, err = masters(m.cfg); err != nil {
+	if c.addresses, err = c.evaluateMasters(ctx); err != nil {
 		return err
 	}
 	if c.link, err = c.firstMaster(ctx); err != nil {
@@ -76,6 +76,16 @@ func (c *Caller) Join(ctx context.Context) error {
 	}
 	return c.openRegistries(loader.Host{Masters: &callerMasters{linkedMasters{m}, c},
 		FireMaster: m.FireMaster})
+}
+
+// evaluateMasters returns the masters. With master_type func it opens the execution modules for it.
+func (c *Caller) evaluateMasters(ctx context.Context) ([]masterAddress, error) {
+	if c.m.cfg.MasterType == typeFunc {
+		if err := c.openRegistries(loader.Host{}); err != nil {
+			return nil, err
+		}
+	}
+	return evaluateMasters(ctx, c.m.cfg, c.m.funcs)
 }
 
 // gatherPillar fetches the pillar from the master, or compiles it if the minion compiles its own.

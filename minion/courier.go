@@ -43,9 +43,11 @@ type courier struct {
 	gate  *gate
 	spool *spool
 	id    string
-	log   logrus.FieldLogger
-	slots *semaphore.Weighted
-	wake  chan struct{}
+	// address of the master
+	master string
+	log    logrus.FieldLogger
+	slots  *semaphore.Weighted
+	wake   chan struct{}
 
 	mu    sync.Mutex
 	fails int       // failed attempts in a row
@@ -53,7 +55,7 @@ type courier struct {
 }
 
 func newCourier(m *Minion, l *link) *courier {
-	c := &courier{call: l.client.Call, gate: l.gate, id: m.cfg.ID, log: l.log,
+	c := &courier{call: l.client.Call, gate: l.gate, id: m.cfg.ID, master: l.address.text, log: l.log,
 		slots: semaphore.NewWeighted(maxInFlight), wake: make(chan struct{}, 1)}
 	if m.cfg.MinionSignMessages {
 		c.sign = func(load []byte) ([]byte, error) { return m.key.Sign(load, crypto.SHA1Sign) }
@@ -106,6 +108,29 @@ func (c *courier) put(id job.ID, body []byte) heldReturn {
 func (c *courier) release(held heldReturn) {
 	held.release()
 	c.wakeUp()
+}
+
+// moveTo hands the waiting returns over to the courier of another master, oldest first.
+func (c *courier) moveTo(to *courier) {
+	c.spool.retryNow()
+	for {
+		name, _ := c.spool.claim(time.Now())
+		if name == "" {
+			return
+		}
+		body, err := c.spool.get(name)
+		if err != nil {
+			c.drop(name, err)
+			continue
+		}
+		jid := c.spool.jid(name)
+		to.put(job.ID(jid), body).release()
+		if err := c.spool.done(name); err != nil {
+			c.log.WithError(err).Errorf("remove return of job %s, which goes to another master, from spool", jid)
+		}
+		to.log.Infof("the return of job %s goes to this master, as master %s is away", jid, c.master)
+		to.wakeUp()
+	}
 }
 
 // failureBody returns the body of a failed return that carries text in place of the result of r.

@@ -16,6 +16,7 @@ type facts struct {
 	mu        sync.RWMutex
 	current   *data.Map
 	pillarMap *data.Map
+	address   string // of the current master of a failover, or ""
 }
 
 func newFacts(
@@ -34,9 +35,35 @@ func (f *facts) refresh(ctx context.Context) (changed bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	g = withMaster(g, f.address)
 	changed = f.current == nil || !data.Equal(f.current, g)
 	f.current = g
 	return changed, nil
+}
+
+// withMaster returns grains in which master is the address, unless that is empty.
+func withMaster(g *data.Map, address string) *data.Map {
+	if address == "" || !g.Has("master") {
+		return g
+	}
+	g = g.Clone()
+	g.Set("master", address)
+	return g
+}
+
+// setMaster makes the address of the current master of a failover the grain master.
+func (f *facts) setMaster(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.address = address
+	f.current = withMaster(f.current, address)
+}
+
+// master returns the address of the current master of a failover, or "".
+func (f *facts) master() string {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.address
 }
 
 func (f *facts) grains() *data.Map {

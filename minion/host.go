@@ -19,14 +19,14 @@ func (l linkedMasters) Request(ctx context.Context, load *data.Map) (any, error)
 	if len(l.m.links) == 0 {
 		return nil, errNoLink
 	}
-	return l.m.links[0].call(ctx, load)
+	return l.m.active()[0].call(ctx, load)
 }
 
 func (l linkedMasters) RequestRaw(ctx context.Context, load *data.Map) (data.Raw, error) {
 	if len(l.m.links) == 0 {
 		return nil, errNoLink
 	}
-	return l.m.links[0].callRaw(ctx, load)
+	return l.m.active()[0].callRaw(ctx, load)
 }
 
 func (l linkedMasters) RequestAll(ctx context.Context, load *data.Map) error {
@@ -48,8 +48,9 @@ func errUnknownMaster(uri string) error {
 }
 
 func (l linkedMasters) URIs() []string {
-	all := make([]string, len(l.m.links))
-	for i, one := range l.m.links {
+	active := l.m.active()
+	all := make([]string, len(active))
+	for i, one := range active {
 		all[i] = one.address.uri()
 	}
 	return all

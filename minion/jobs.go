@@ -278,6 +278,18 @@ func (j *jobs) finish(r *running, ret *job.Return) {
 	j.dispatchReturn(r, ret)
 }
 
+// hasOf reports whether a job that a master has ordered runs.
+func (j *jobs) hasOf(l *link) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range j.running {
+		if r.link == l {
+			return true
+		}
+	}
+	return false
+}
+
 // Running returns the loads of the running jobs, each with its process id as pid, oldest first.
 func (m *Minion) Running() []*data.Map {
 	all := m.jobs.all()

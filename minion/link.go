@@ -28,6 +28,7 @@ type link struct {
 	address masterAddress
 	log     logrus.FieldLogger
 	out     transport.Requester
+	standby *standby // out, if the master is one of several of which one is in use, or nil
 	client  *channel.Client
 	courier *courier
 	gate    *gate
@@ -40,13 +41,24 @@ type link struct {
 	// publications are accepted: the pillar is there or could not be fetched
 	ready *milestone
 
+	publishing atomic.Int32 // state of the publish connection
+	// ends the sign-in that is being tried when no connection can be made, or nil
+	unreachable atomic.Pointer[context.CancelCauseFunc]
+
 	greeted atomic.Bool   // the identity was sent, or is being sent, to the publisher
 	port    atomic.Int64  // publish port, as reported by the master at sign-in
 	resume  chan struct{} // signaled when the publish port has changed
 }
 
-// newLink prepares the connection to a master and begins to connect at once. The caller must call
-// close.
+// States of the publish connection.
+const (
+	publishNew  = iota // not made yet
+	publishUp          // made
+	publishLost        // made and lost, or not made at the first attempt
+)
+
+// newLink prepares the connection to a master. It begins to connect at once, unless only one of
+// several masters is in use: then the failover wakes it. The caller must call close.
 func newLink(m *Minion, address masterAddress) (*link, error) {
 	l := &link{m: m, address: address, log: m.log.WithField("master", address.text),
 		gate: newGate(), up: newMilestone(), contacted: newMilestone(),
@@ -55,9 +67,15 @@ func newLink(m *Minion, address masterAddress) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer.OnState = l.requestState()
 	l.auth = newAuthenticator(l, l.signIn)
-	l.out = m.opts.Ports.Request(dialer)
+	if isFailover(m.cfg.MasterType) {
+		dialer.OnState = l.standbyState
+		l.standby = &standby{open: func() transport.Requester { return m.opts.Ports.Request(dialer) }}
+		l.out = l.standby
+	} else {
+		dialer.OnState = l.requestState()
+		l.out = m.opts.Ports.Request(dialer)
+	}
 	l.client, err = channel.NewClient(m.key, m.trusted(), l.out, l.clientOptions())
 	if err != nil {
 		return nil, errors.Join(err, l.out.Close())
@@ -120,6 +138,12 @@ func (l *link) run(ctx, work context.Context) error {
 	if err != nil {
 		return err
 	}
+	return l.serve(ctx, work, creds)
+}
+
+// serve listens to a master that the minion has signed in to, until ctx ends or an error requires
+// the minion to end. Jobs run under the context work. It may be called again after it has ended.
+func (l *link) serve(ctx, work context.Context, creds *channel.Credentials) error {
 	l.port.Store(int64(creds.PublishPort))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.listen(ctx, work) })
@@ -225,6 +249,18 @@ func (l *link) requestState() func(up bool, err error) {
 	}
 }
 
+// standbyState is the callback for a master that is one of several of which one is in use. The
+// failover logs what it does about errors.
+func (l *link) standbyState(up bool, err error) {
+	if up || err == nil || errors.Is(err, transport.ErrClosed) {
+		return
+	}
+	l.contacted.reach()
+	if fail := l.unreachable.Load(); fail != nil {
+		(*fail)(err)
+	}
+}
+
 // publishState returns the callback for changes of the publish connection. Each reconnect triggers
 // a new sign-in. If the publish port answers, so does the request port, so pending requests are
 // retried at once.
@@ -234,17 +270,35 @@ func (l *link) publishState(ctx context.Context) func(up bool, err error) {
 		if h, ok := l.out.(transport.Hurrier); ok && up {
 			h.Hurry()
 		}
+		if up {
+			l.publishing.Store(publishUp)
+		} else {
+			l.publishing.Store(publishLost)
+		}
 		switch {
 		case !up && (errors.Is(err, transport.ErrClosed) || ctx.Err() != nil):
 		case !up:
+			l.tell("__master_disconnected")
 			l.log.WithError(err).Warn("The connection to the master is lost; trying to connect again")
 		case first:
 			first = false
 			l.up.reach()
 		default:
+			l.tell("__master_connected")
 			l.log.Info("The connection to the master is back")
 			l.auth.request()
 		}
+	}
+}
+
+// tell fires an event about the connection on the bus of the minion, if master_alive_interval is
+// set. The failover fires its own.
+func (l *link) tell(tag string) {
+	if l.standby != nil || l.m.settings.config().MasterAliveInterval <= 0 {
+		return
+	}
+	if err := l.m.bus.Fire(tag, data.NewMap("master", l.address.text)); err != nil {
+		l.log.WithError(err).Errorf("fire event %s", tag)
 	}
 }
 

@@ -54,6 +54,8 @@ func newLocal(m *Minion) *local {
 		{"fire_master", l.fireMaster, true},
 		{"_salt_error", l.forward, true},
 		{"__master_req_channel_payload/", l.request, true},
+		{"__master_disconnected", l.checkMaster, false},
+		{"__master_failback", l.returnToFirst, false},
 	}
 	prefixes := make([]string, len(l.reactions))
 	for i, r := range l.reactions {
@@ -104,6 +106,32 @@ func (l *local) react(ctx context.Context, r reaction, tag string, load *data.Ma
 	defer cancel()
 	if err := r.do(ctx, tag, load); err != nil && !errors.Is(err, context.Canceled) {
 		l.log.WithError(err).Errorf("event %s", tag)
+	}
+}
+
+// checkMaster makes a failover look after its master, which status.master has found disconnected.
+func (l *local) checkMaster(_ context.Context, _ string, load *data.Map) error {
+	f := l.m.failover
+	if f != nil && load.Text("master") == f.current.Load().address.text {
+		signal(f.check)
+	}
+	return nil
+}
+
+// returnToFirst makes a failover try the first master, which status.ping_master has found.
+func (l *local) returnToFirst(_ context.Context, _ string, load *data.Map) error {
+	f := l.m.failover
+	if f != nil && load.Text("master") == f.links[0].address.text {
+		signal(f.back)
+	}
+	return nil
+}
+
+// signal sends to a channel that keeps one signal, unless it has one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -1,6 +1,7 @@
 package minion
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
 // A masterAddress is the address at which a master accepts requests.
@@ -24,19 +27,20 @@ func (a masterAddress) uri() string {
 		net.JoinHostPort(a.host, strconv.Itoa(a.port))
 }
 
-// masters returns the masters of a configuration without duplicates. All of them are active at
-// once. With master_type disable there are none.
+// masters returns the masters that a configuration names, without duplicates. With master_type
+// failover and distributed one of them is in use at a time, with str all are. With disable there
+// are none.
 func masters(cfg *config.Minion) ([]masterAddress, error) {
-	switch cfg.MasterType {
-	case "", "str":
-	case "disable":
+	if cfg.MasterType == "disable" {
 		return nil, nil
-	default:
-		return nil, &config.About{Option: "master_type",
-			Err: fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)}
 	}
+	return addresses(cfg, cfg.Master)
+}
+
+// addresses parses the addresses of masters.
+func addresses(cfg *config.Minion, texts []string) ([]masterAddress, error) {
 	var all []masterAddress
-	for _, text := range cfg.Master {
+	for _, text := range texts {
 		a, err := parseMaster(text, cfg.MasterPort, cfg.MasterURIFormat == "ip_only")
 		if err != nil {
 			return nil, &config.About{Option: "master",
@@ -56,8 +60,69 @@ func masters(cfg *config.Minion) ([]masterAddress, error) {
 // CheckMasters reports an error in the options that name the masters, the same as New: a
 // *config.About.
 func CheckMasters(cfg *config.Minion) error {
+	if cfg.MasterType == typeFunc {
+		_, err := masterFunction(cfg)
+		return err
+	}
 	_, err := masters(cfg)
 	return err
+}
+
+// typeFunc is the value of master_type with which a function returns the masters.
+const typeFunc = "func"
+
+// masterFunction returns the name of the function in the option master.
+func masterFunction(cfg *config.Minion) (string, error) {
+	if len(cfg.Master) == 1 {
+		module, function, _ := strings.Cut(cfg.Master[0], ".")
+		if module != "" && function != "" && !strings.Contains(function, ".") {
+			return cfg.Master[0], nil
+		}
+	}
+	return "", &config.About{Option: "master", Err: fmt.Errorf("master: %q is not the name of a function; "+
+		"with master_type: func write MODULE.FUNCTION", strings.Join(cfg.Master, ", "))}
+}
+
+// evaluateMasters returns the masters, which with master_type func a function names (salt/minion.py,
+// eval_master_func). functions are the execution modules.
+func evaluateMasters(ctx context.Context, cfg *config.Minion, functions *loader.Registry) ([]masterAddress, error) {
+	if cfg.MasterType != typeFunc {
+		return masters(cfg)
+	}
+	name, err := masterFunction(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, scope := loader.WithScope(ctx)
+	defer scope.Close()
+	value, err := functions.Invoke(ctx, name, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for the masters: %w", name, err)
+	}
+	texts := []string{}
+	switch v := value.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, one := range v {
+			text, ok := one.(string)
+			if !ok {
+				return nil, notMasters(name, value)
+			}
+			texts = append(texts, text)
+		}
+	default:
+		return nil, notMasters(name, value)
+	}
+	all, err := addresses(cfg, texts)
+	if err != nil {
+		return nil, fmt.Errorf("%s has returned %s: %w", name, data.Repr(value), err)
+	}
+	return all, nil
+}
+
+func notMasters(name string, value any) error {
+	return fmt.Errorf("ask %s for the masters: it has returned %s, which is neither a text nor a list of texts", name, data.Repr(value))
 }
 
 // parseMaster parses HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With

@@ -90,6 +90,7 @@ type Minion struct {
 	jobs           *jobs
 	scheduler      *schedule.Scheduler
 	links          []*link
+	failover       *failover  // nil unless one of several masters is in use
 	env            loader.Env // environment of the plug-ins
 	funcs          *loader.Registry
 	returners      *loader.Registry
@@ -105,21 +106,15 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	addresses, err := masters(cfg)
-	if err != nil {
+	if err := CheckMasters(cfg); err != nil {
 		return nil, err
 	}
 	m := newMinion(cfg, cfg.Map(), o)
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
-	m.jobs = newJobs(m, len(addresses) > 1)
-	for _, a := range addresses {
-		l, err := newLink(m, a)
-		if err != nil {
-			return nil, errors.Join(err, m.close())
-		}
-		m.links = append(m.links, l)
+	if err := m.openLinks(ctx); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
 	m.jobs.report()
 	if m.compilesPillar() {
@@ -127,10 +122,59 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 			m.log.WithError(err).Error("compile the pillar of this minion")
 		}
 	}
+	var err error
 	if m.scheduler, err = newScheduler(m); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
 	return m, nil
+}
+
+// openLinks prepares the connections to the masters.
+func (m *Minion) openLinks(ctx context.Context) error {
+	addresses, err := evaluateMasters(ctx, m.cfg, m.funcs)
+	if err != nil {
+		return err
+	}
+	m.jobs = newJobs(m, len(addresses) > 1)
+	for _, a := range addresses {
+		l, err := newLink(m, a)
+		if err != nil {
+			return err
+		}
+		m.links = append(m.links, l)
+	}
+	if isFailover(m.cfg.MasterType) {
+		m.failover = newFailover(m, m.links)
+	}
+	return nil
+}
+
+// active returns the links to the masters that are in use: all, or the current one of a failover,
+// whose master may be away.
+func (m *Minion) active() []*link {
+	if m.failover == nil {
+		return m.links
+	}
+	return []*link{m.failover.current.Load()}
+}
+
+// useMaster makes the current master of a failover known in the options and grains.
+func (m *Minion) useMaster(address string) {
+	m.facts.setMaster(address)
+	m.setOptions(m.settings.config())
+}
+
+// setOptions makes a configuration the current one, also for plug-ins.
+func (m *Minion) setOptions(cfg *config.Minion) {
+	opts := cfg.Map()
+	if address := m.facts.master(); address != "" {
+		opts.Set("master", address)
+	}
+	m.settings.set(cfg, opts)
+	m.funcs.SetOptions(opts)
+	for _, r := range m.env.Registries {
+		r.SetOptions(opts)
+	}
 }
 
 func newMinion(cfg *config.Minion, opts *data.Map, o Options) *Minion {
@@ -260,16 +304,17 @@ func (m *Minion) refreshGrains(ctx context.Context) error {
 // Pillar returns the pillar last received from a master or compiled here. Do not modify it.
 func (m *Minion) Pillar() *data.Map { return m.facts.pillar() }
 
-// FireMaster sends an event to every master.
+// FireMaster sends an event to every master that is in use.
 func (m *Minion) FireMaster(ctx context.Context, tag string, body *data.Map) error {
 	return m.each(func(l *link) error { return l.fire(ctx, tag, body) })
 }
 
-// each calls do for all links in parallel and joins the errors.
+// each calls do for all links in use in parallel and joins the errors.
 func (m *Minion) each(do func(l *link) error) error {
-	errs := make([]error, len(m.links))
+	links := m.active()
+	errs := make([]error, len(links))
 	var all sync.WaitGroup
-	for i, l := range m.links {
+	for i, l := range links {
 		all.Go(func() { errs[i] = do(l) })
 	}
 	all.Wait()

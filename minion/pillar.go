@@ -37,7 +37,7 @@ func (m *Minion) compilePillar(ctx context.Context, q loader.PillarQuery) (*data
 	case len(m.links) == 0:
 		return nil, errors.New("there is no master to ask for the pillar")
 	}
-	return m.links[0].askPillar(ctx, q)
+	return m.active()[0].askPillar(ctx, q)
 }
 
 // compileLocally compiles the pillar from pillar_roots and ext_pillar of the minion's own options.

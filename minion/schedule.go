@@ -149,7 +149,7 @@ func (j *jobs) newScheduled(c schedule.Call) *running {
 		Arg: loader.ConditionInput(c.Args, c.Kwargs), Target: j.id, TargetType: "glob"}
 	r := &running{pub: pub, tree: process.NewTree(), schedule: c.Name, own: true}
 	if len(j.m.links) > 0 {
-		r.link = j.m.links[0]
+		r.link = j.m.active()[0]
 	}
 	funArgs := c.Args
 	if c.Kwargs != nil {
@@ -253,7 +253,7 @@ func (j *jobs) sendScheduled(r *running, c schedule.Call, ret *data.Map, returne
 		j.log.WithError(err).Errorf("fire return of scheduled job %s", c.Name)
 	}
 	load.Extra.Set(job.OwnID, string(r.pub.JID))
-	for _, l := range j.m.links {
+	for _, l := range j.m.active() {
 		l.courier.deliver(load)
 	}
 }

@@ -60,12 +60,7 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	if _, err := m.facts.refresh(ctx); err != nil {
 		return err
 	}
-	opts := cfg.Map()
-	m.settings.set(cfg, opts)
-	m.funcs.SetOptions(opts)
-	for _, r := range m.env.Registries {
-		r.SetOptions(opts)
-	}
+	m.setOptions(cfg)
 	m.scheduler.SetConfig(OwnJobs(cfg.Schedule), cfg.Schedules())
 	return nil
 }

@@ -77,7 +77,7 @@ func (j *jobs) runStartup(r *running) {
 	j.dispatchReturn(r, ret)
 	sent := *ret
 	sent.JID, sent.Extra = job.Req, data.NewMap(job.OwnID, string(r.pub.JID))
-	for _, l := range j.m.links {
+	for _, l := range j.m.active() {
 		l.courier.deliver(&sent)
 	}
 }

@@ -48,9 +48,18 @@ func (m *Minion) parts(work context.Context, local *local) []daemon.Part {
 		{Name: "scheduler", Run: daemon.Always(m.runSchedule)},
 		{Name: "startup states", Run: daemon.Always(m.runStartup)},
 	}
-	for _, l := range m.links {
-		parts = append(parts, daemon.Part{Name: "master " + l.address.text,
-			Run: daemon.Always(func(ctx context.Context) error { return l.stay(ctx, work) })})
+	if f := m.failover; f != nil {
+		parts = append(parts, daemon.Part{Name: "returns for other masters", Run: daemon.Always(f.handOver)},
+			daemon.Part{Name: "masters", Run: daemon.Always(func(ctx context.Context) error {
+				return m.connect(ctx, m.links[0].contacted, func(ctx context.Context) error { return f.run(ctx, work) })
+			})})
+	} else {
+		for _, l := range m.links {
+			parts = append(parts, daemon.Part{Name: "master " + l.address.text,
+				Run: daemon.Always(func(ctx context.Context) error {
+					return m.connect(ctx, l.contacted, func(ctx context.Context) error { return l.run(ctx, work) })
+				})})
+		}
 	}
 	return append(parts, daemon.Part{Name: "first contact", Run: m.awaitContact})
 }
@@ -59,7 +68,7 @@ func (m *Minion) parts(work context.Context, local *local) []daemon.Part {
 func (m *Minion) awaitContact(ctx context.Context, ready func()) error {
 	patience := time.NewTimer(contactTime)
 	defer patience.Stop()
-	for _, l := range m.links {
+	for _, l := range m.active() {
 		select {
 		case <-l.contacted.done:
 			continue
@@ -102,15 +111,16 @@ func (m *Minion) endJobs(ctx context.Context) error {
 	return m.jobs.close()
 }
 
-// stay runs the link until ctx ends. Any other error is fatal to the minion.
-func (l *link) stay(ctx, work context.Context) error {
-	if l.m.cfg.RandomStartupDelay > 0 {
-		l.contacted.reach()
+// connect runs a connection to masters until ctx ends, after random_startup_delay. Any other error
+// is fatal to the minion.
+func (m *Minion) connect(ctx context.Context, contacted *milestone, run func(context.Context) error) error {
+	if m.cfg.RandomStartupDelay > 0 {
+		contacted.reach()
 	}
-	if err := l.m.delayStart(ctx); err != nil {
+	if err := m.delayStart(ctx); err != nil {
 		return err
 	}
-	err := l.run(ctx, work)
+	err := run(ctx)
 	if err != nil && ctx.Err() == nil {
 		return daemon.Fatal(err)
 	}
@@ -132,7 +142,7 @@ func (m *Minion) delayStart(ctx context.Context) error {
 // Status returns a one-line summary of connections, running jobs and failed parts.
 func (m *Minion) Status() string {
 	var texts []string
-	for _, l := range m.links {
+	for _, l := range m.active() {
 		state := "not connected to"
 		if l.gate.isOpen() {
 			state = "connected to"
