@@ -300,15 +300,7 @@ func TestPanicInAJob(t *testing.T) {
 	}
 }
 
-func TestMasterTypes(t *testing.T) {
-	for kind, want := range map[string]string{"failover": "str", "func": "str", "distributed": "str"} {
-		cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", "127.0.0.1:4506")
-		cfg.MasterType = kind
-		if _, err := minion.New(t.Context(), cfg, minion.Options{}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("master_type %s: %v", kind, err)
-		}
-	}
+func TestDisabledMaster(t *testing.T) {
 	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", "127.0.0.1:4506")
 	cfg.MasterType = "disable"
 	m := testsalt.StartMinion(t, cfg)
