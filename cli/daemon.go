@@ -59,6 +59,9 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	if console != nil && !life.Background {
 		life.Stderr = nil // the log reports it there
 	}
+	if life.Background && !daemon.InBackground() {
+		PrintWarnings(stderr, d.Opts, d.Report) // the log's are in its file alone
+	}
 	// the first of two processes, which ends when the second is ready
 	first := life.Background && !daemon.InBackground()
 	code := life.Serve(ctx)

@@ -83,16 +83,12 @@ func (o *order) expand(r *client.Request) error {
 
 // queue adds for how many seconds the master keeps a job for absent minions, if a chunk asks for that.
 func (o *order) queue(kwargs *data.Map) error {
-	var text string
-	switch v := o.low.Value("queue").(type) {
-	case nil:
+	text := data.Str(o.low.Value("queue"))
+	switch strings.ToLower(text) {
+	case "none", "false", "":
 		return nil
-	case bool:
-		if !v {
-			return nil
-		}
-	default:
-		text = data.Str(v)
+	case "true":
+		text = "" // the usual time
 	}
 	life, err := client.QueueTime(text)
 	if err != nil {

@@ -285,6 +285,10 @@ func (r *reader) door(name string, opts *data.Map, known map[string]entry) *Door
 		r.wrong([]any{name}, "has no ssl_crt and ssl_key",
 			"name the files of the certificate and its key, or write disable_ssl: true where only this host connects")
 	}
+	if d.Plain && !isLoopback(strings.Trim(d.Host, "[]")) {
+		r.doubt([]any{name, "disable_ssl"}, "other hosts reach "+d.Host+", and passwords travel there unencrypted",
+			"add host: 127.0.0.1, or name a certificate with ssl_crt and ssl_key")
+	}
 	if d.Plain && d.ClientCA != "" {
 		r.wrong([]any{name, "ssl_client_ca"}, "needs TLS, which disable_ssl turns off", "remove one of the two")
 	}

@@ -119,7 +119,7 @@ func TestOIDCSettings(t *testing.T) {
 	}
 	read := func(options, rest string) (*OIDC, string) {
 		s, found := settings(t, "netapi_enable_clients: [local]\nexternal_auth: {oidc: {ann: ['.*']}}\n"+
-			"rest_cherrypy: {port: 1, disable_ssl: true, oidc: {"+options+"}"+rest+"}\n")
+			"rest_cherrypy: {port: 1, host: 127.0.0.1, disable_ssl: true, oidc: {"+options+"}"+rest+"}\n")
 		return s.Cherrypy.OIDC, found
 	}
 	good := "issuer: 'https://login.example.com/a', client_id: api, client_secret_file: " + file +

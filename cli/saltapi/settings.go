@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
@@ -43,11 +44,22 @@ func load(o *cli.APIOptions, in cli.Invocation) (*loaded, error) {
 			Text:       "is not set, so that nobody can log in",
 			Suggestion: "write external_auth: {pam: {NAME: ['.*']}}"}))
 	}
+	faults = append(faults, report.Judge("external_auth", checkLogins(cfg.ExternalAuth)))
 	if err := errors.Join(faults...); err != nil {
 		return nil, &cli.ConfigError{Report: report, Err: err}
 	}
 	rename(report)
 	return &loaded{cfg, settings, report}, nil
+}
+
+// checkLogins reports errors in external_auth as far as they can be told without the plug-ins of the
+// master, which checks all of it. A name that is far from those of Brine's systems may be users' own.
+func checkLogins(logins *data.Map) error {
+	known := auth.SystemNames()
+	own := func(name string) bool {
+		return !slices.Contains(known, name) && !slices.Contains(auth.ForeignSystems(), name) && config.Nearest(name, known) == ""
+	}
+	return auth.CheckLogins(logins, own, func(string) error { return nil })
 }
 
 // rename makes messages about the log and the pid file name the places of salt-api's options.

@@ -62,7 +62,7 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 }
 
 func TestWarningsOfTheConfiguration(t *testing.T) {
-	const door = "rest_cherrypy: {port: 1, disable_ssl: true}\n"
+	const door = "rest_cherrypy: {port: 1, host: 127.0.0.1, disable_ssl: true}\n"
 	for name, tt := range map[string]struct{ conf, want string }{
 		"nothing": {good + door, ""},
 		"no clients": {"external_auth: {pam: {ann: [.*]}}\n" + door,
@@ -71,10 +71,17 @@ func TestWarningsOfTheConfiguration(t *testing.T) {
 			"external_auth: is not set, so that nobody can log in; write external_auth: {pam: {NAME: ['.*']}}"},
 		"a client": {
 			strings.Replace(good, "[local]", "[local, runer]", 1) + door, "entry 2: there is no client 'runer'; is runner meant?"},
-		"an option": {good + "rest_cherrypy:\n  port: 1\n  disable_sll: true\n  disable_ssl: true\n",
+		"an option": {good + "rest_cherrypy:\n  port: 1\n  disable_sll: true\n  host: 127.0.0.1\n  disable_ssl: true\n",
 			"DIR/master:5: rest_cherrypy: disable_sll: there is no such option; is disable_ssl meant?"},
-		"threads": {good + "rest_cherrypy: {port: 1, disable_ssl: true, thread_pool: 5}\n",
+		"threads": {good + "rest_cherrypy: {port: 1, host: '::1', disable_ssl: true, thread_pool: 5}\n",
 			"DIR/master:3: rest_cherrypy: thread_pool: has no effect: requests need no threads"},
+		"passwords for all to read": {good + "rest_cherrypy: {port: 1, disable_ssl: true}\n",
+			"DIR/master:3: rest_cherrypy: disable_ssl: other hosts reach 0.0.0.0, and passwords travel there unencrypted; " +
+				"add host: 127.0.0.1, or name a certificate with ssl_crt and ssl_key"},
+		"a system": {"netapi_enable_clients: [local]\nexternal_auth: {fille: {ann: [.*]}}\n" + door,
+			"DIR/master:2: external_auth: fille: there is no authentication system 'fille', nobody can log in there; is file meant? " +
+				"There are file, ldap, oidc, pam, rest, sharedsecret"},
+		"own systems": {"netapi_enable_clients: [local]\nexternal_auth: {wonderland: {ann: [.*]}}\n" + door, ""},
 		"wsgi": {good + door + "rest_wsgi: {port: 2}\n",
 			"DIR/master:4: rest_wsgi: has no effect: salt-api does not have it; use rest_cherrypy"},
 	} {

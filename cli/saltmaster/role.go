@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	stdauth "github.com/brineproject/brine/auth/standard"
@@ -177,9 +178,16 @@ func (p *program) Reload(context.Context) error {
 		return err
 	}
 	renewed, change := p.cfg.Renew(next)
+	change.Restart = slices.DeleteFunc(change.Restart, ofAPI)
 	return p.daemon.Renew(p.opts(renewed), report, change, func() error {
 		p.cfg = renewed
 		p.Renew(renewed)
 		return nil
 	})
+}
+
+// ofAPI reports whether an option concerns salt-api alone, which logs its changes itself.
+func ofAPI(option string) bool {
+	return option == "console" || slices.ContainsFunc([]string{"rest_", "netapi_", "api_"},
+		func(prefix string) bool { return strings.HasPrefix(option, prefix) })
 }
