@@ -91,8 +91,12 @@ func (w *writer) value(v any) error {
 			return err
 		}
 	}
-	if s, ok := v.(string); ok {
-		w.text(s)
+	switch v := v.(type) { // most values
+	case string:
+		w.text(v)
+		return nil
+	case int64:
+		w.b = strconv.AppendInt(w.b, v, 10)
 		return nil
 	}
 	if f, ok := v.(float64); ok && w.o.NoNaN && (math.IsNaN(f) || math.IsInf(f, 0)) {
@@ -207,16 +211,13 @@ func (w *writer) list(items []any) error {
 }
 
 func (w *writer) dict(m *data.Map) error {
-	keys := m.Keys()
-	if w.o.Sort != nil && len(keys) > 0 {
-		var err error
-		if keys, err = w.o.Sort(keys); err != nil {
-			return err
-		}
+	m, err := w.sorted(m)
+	if err != nil {
+		return err
 	}
 	w.b = append(w.b, '{')
 	n := 0
-	for _, k := range keys {
+	for k, v := range m.All() {
 		name, ok, err := w.key(k)
 		switch {
 		case err != nil:
@@ -230,12 +231,29 @@ func (w *writer) dict(m *data.Map) error {
 		n++
 		w.text(name)
 		w.b = append(w.b, w.o.Colon...)
-		if err := w.value(m.Value(k)); err != nil {
+		if err := w.value(v); err != nil {
 			return err
 		}
 	}
 	w.end(n, '}')
 	return nil
+}
+
+// sorted returns m with its keys in the order of the options.
+func (w *writer) sorted(m *data.Map) (*data.Map, error) {
+	if w.o.Sort == nil || m.Len() == 0 {
+		return m, nil
+	}
+	keys, err := w.o.Sort(m.Keys())
+	if err != nil {
+		return nil, err
+	}
+	ordered := &data.Map{}
+	ordered.Grow(len(keys))
+	for _, k := range keys {
+		ordered.Set(k, m.Value(k))
+	}
+	return ordered, nil
 }
 
 func (w *writer) key(k any) (string, bool, error) {

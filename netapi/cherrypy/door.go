@@ -51,6 +51,7 @@ type door struct {
 	stats   *stats
 	meter   *meter
 	hooks   *web.Hooks
+	answers media.Answers
 }
 
 // New returns the handler of a door. The error names a file or directory of the section that cannot
@@ -336,8 +337,10 @@ func (q *request) fail(err error) {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.routeName(), q.from, err)
 	}
 	f.SetHeaders(q.w.Header())
-	media.Fail(q.w, q.r, f.Status, f.Text)
+	q.answers.Fail(q.w, q.r, f.Status, f.Text)
 }
 
 // answer writes a value.
-func (q *request) answer(status int, v any) error { return media.Write(q.w, q.r, q.format, status, v) }
+func (q *request) answer(status int, v any) error {
+	return q.answers.Write(q.w, q.r, q.format, status, v)
+}

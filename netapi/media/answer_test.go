@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,7 +65,7 @@ func TestWrite(t *testing.T) {
 					continue
 				}
 				w := httptest.NewRecorder()
-				if err := Write(w, get(), f, 202, tt.v); err != nil {
+				if err := new(Answers).Write(w, get(), f, 202, tt.v); err != nil {
 					t.Fatal(err)
 				}
 				if w.Code != 202 || w.Body.String() != want || w.Header().Get("Content-Type") != f.String() {
@@ -80,7 +81,7 @@ func TestWrite(t *testing.T) {
 func TestWriteRepeats(t *testing.T) {
 	list := []any{"a"}
 	w := httptest.NewRecorder()
-	if err := Write(w, get(), YAML, 200, []any{list, list}); err != nil {
+	if err := new(Answers).Write(w, get(), YAML, 200, []any{list, list}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "- - a\n- - a\n"; w.Body.String() != want {
@@ -109,7 +110,7 @@ func TestWriteRejects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			err := Write(w, get(), tt.f, 200, tt.v)
+			err := new(Answers).Write(w, get(), tt.f, 200, tt.v)
 			wantError(t, err, 500, "Could not serialize the return data from Salt.")
 			if w.Body.Len() > 0 || len(w.Header()) > 0 {
 				t.Errorf("sent %v %q", w.Header(), w.Body)
@@ -120,7 +121,7 @@ func TestWriteRejects(t *testing.T) {
 
 func TestYAMLHasBytes(t *testing.T) {
 	w := httptest.NewRecorder()
-	if err := Write(w, get(), YAML, 200, data.NewMap("b", []byte{0xff})); err != nil {
+	if err := new(Answers).Write(w, get(), YAML, 200, data.NewMap("b", []byte{0xff})); err != nil {
 		t.Fatal(err)
 	}
 	if want := "b: !!binary |\n  /w==\n"; w.Body.String() != want {
@@ -157,7 +158,7 @@ func TestHeaders(t *testing.T) {
 					r.ProtoMinor = 0
 				}
 				w := httptest.NewRecorder()
-				if err := Write(w, r, JSON, 200, tt.v); err != nil {
+				if err := new(Answers).Write(w, r, JSON, 200, tt.v); err != nil {
 					t.Fatal(err)
 				}
 				checkBody(t, w, method, tt.zipped, `"`+tt.v+`"`)
@@ -199,7 +200,7 @@ func TestVaryIsKept(t *testing.T) {
 		"Origin, accept-encoding": "Origin, accept-encoding"} {
 		w := httptest.NewRecorder()
 		w.Header().Set("Vary", before)
-		if err := Write(w, get(), JSON, 200, nil); err != nil {
+		if err := new(Answers).Write(w, get(), JSON, 200, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(w.Header().Values("Vary"), "|"); got != want {
@@ -213,18 +214,85 @@ type gone struct{ http.ResponseWriter }
 func (gone) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestClientIsGone(t *testing.T) {
-	err := Write(gone{httptest.NewRecorder()}, get(), JSON, 200, "x")
+	err := new(Answers).Write(gone{httptest.NewRecorder()}, get(), JSON, 200, "x")
 	var e *Error
 	if !errors.Is(err, io.ErrClosedPipe) || errors.As(err, &e) {
 		t.Errorf("error is %v", err)
 	}
 }
 
+// A holder breaks off, and keeps what it was to send.
+type holder struct {
+	http.ResponseWriter
+	held []byte
+}
+
+func (h *holder) Write(b []byte) (int, error) {
+	h.held = b
+	return 0, io.ErrClosedPipe
+}
+
+// TestAnswersStayApart checks that buffers and compressors which one answer has used leave nothing in
+// another, and that those of a broken connection are not used again while it may still send them.
+func TestAnswersStayApart(t *testing.T) {
+	var answers Answers
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for n := range 50 {
+				want := strings.Repeat(strconv.Itoa(i), 500*(n%5)+n)
+				w := httptest.NewRecorder()
+				if err := answers.Write(w, get("Accept-Encoding", "gzip"), JSON, 200, want); err != nil {
+					t.Error(err)
+				}
+				if got := plain(t, w); got != `"`+want+`"` {
+					t.Errorf("an answer of %d bytes is %d bytes: %.20q", len(want)+2, len(got), got)
+				}
+			}
+		})
+	}
+	wait.Wait()
+
+	for _, coding := range []string{"identity", "gzip"} {
+		broken := &holder{ResponseWriter: httptest.NewRecorder()}
+		if err := answers.Write(broken, get("Accept-Encoding", coding), JSON, 200, strings.Repeat("a", 5000)); err == nil {
+			t.Fatal("a connection that breaks off is no error")
+		}
+		before := string(broken.held)
+		for range 20 {
+			if err := answers.Write(httptest.NewRecorder(), get("Accept-Encoding", coding), JSON, 200, strings.Repeat("b", 5000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if string(broken.held) != before {
+			t.Errorf("%s: another answer has overwritten the one of a broken connection", coding)
+		}
+	}
+}
+
+// plain returns the body of an answer.
+func plain(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	var body io.Reader = w.Body
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		var err error
+		if body, err = gzip.NewReader(w.Body); err != nil {
+			t.Error(err)
+			return ""
+		}
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
 // A real client sees what was written, also by HEAD and with compression.
 func TestOverHTTP(t *testing.T) {
 	want := strings.Repeat("text ", 1000)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := Write(w, r, JSON, 200, want); err != nil {
+		if err := new(Answers).Write(w, r, JSON, 200, want); err != nil {
 			t.Errorf("write: %v", err)
 		}
 	}))
@@ -282,12 +350,37 @@ func BenchmarkWrite(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", tt.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				r := get("Accept-Encoding", tt.encoding)
+				var answers Answers
 				for b.Loop() {
-					if err := Write(discard{http.Header{}}, r, tt.f, 200, tt.v); err != nil {
+					if err := answers.Write(discard{http.Header{}}, r, tt.f, 200, tt.v); err != nil {
 						b.Fatal(err)
 					}
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkCompressor measures what it saves to keep compressors: the ratio is that of the time for an answer
+// to the time with a compressor and buffers of its own.
+func BenchmarkCompressor(b *testing.B) {
+	for _, n := range []int{1, 100} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			v, r := answer(n), get("Accept-Encoding", "gzip")
+			var answers Answers
+			var kept, own time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				err := answers.Write(discard{http.Header{}}, r, JSON, 200, v)
+				kept += time.Since(begin)
+				begin = time.Now()
+				err = errors.Join(err, new(Answers).Write(discard{http.Header{}}, r, JSON, 200, v))
+				own += time.Since(begin)
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(kept)/float64(own), "ratio")
+		})
 	}
 }

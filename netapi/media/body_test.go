@@ -208,10 +208,10 @@ func echoServer(t *testing.T, limit int64) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := Read(r, limit)
 		if err != nil {
-			Refuse(w, r, err)
+			new(Answers).Refuse(w, r, err)
 			return
 		}
-		_ = Write(w, r, JSON, http.StatusOK, int64(len(body.Raw)))
+		_ = new(Answers).Write(w, r, JSON, http.StatusOK, int64(len(body.Raw)))
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -277,7 +277,7 @@ func TestSlowBody(t *testing.T) {
 			t.Errorf("set deadline: %v", err)
 		}
 		_, err := Read(r, 1000)
-		Refuse(w, r, err)
+		new(Answers).Refuse(w, r, err)
 	}))
 	defer s.Close()
 	c, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -367,7 +367,7 @@ func readAnything(t *testing.T, kind, text string) {
 		t.Fatalf("Low of %q: %v", text, err)
 	}
 	for _, f := range []Format{JSON, YAML} {
-		if _, err := encode(f, body.Post()); err != nil && kind == "application/json" {
+		if _, err := encode(nil, f, body.Post()); err != nil && kind == "application/json" {
 			t.Fatalf("write %q as %s: %v", text, f, err)
 		}
 	}

@@ -14,25 +14,25 @@ import (
 // Fail sends an error: {"status": 401, "return": message} as JSON, or a small page if the client
 // prefers HTML. An empty message becomes the standard text of the status. A client that does not
 // read the answer is no error.
-func Fail(w http.ResponseWriter, r *http.Request, status int, message string) {
+func (a *Answers) Fail(w http.ResponseWriter, r *http.Request, status int, message string) {
 	message = cmp.Or(message, http.StatusText(status))
 	accept, _ := Accept(r)
 	if prefersHTML(accept, JSON.String(), YAML.String(), htmlType) {
-		_ = send(w, r, htmlType+";charset=utf-8", status, page(status, message))
+		_ = a.send(w, r, htmlType+";charset=utf-8", status, page(status, message))
 		return
 	}
-	_ = Write(w, r, JSON, status, data.NewMap("status", int64(status), "return", message))
+	_ = a.Write(w, r, JSON, status, data.NewMap("status", int64(status), "return", message))
 }
 
 // Refuse sends err with the status and the text of the *Error in its chain. Any other error is a
 // 500 with Salt's text; the caller logs it.
-func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (a *Answers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *Error
 	if errors.As(err, &e) {
-		Fail(w, r, e.Status, e.Text)
+		a.Fail(w, r, e.Status, e.Text)
 		return
 	}
-	Fail(w, r, http.StatusInternalServerError, "An unexpected error occurred")
+	a.Fail(w, r, http.StatusInternalServerError, "An unexpected error occurred")
 }
 
 func page(status int, message string) []byte {

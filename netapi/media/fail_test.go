@@ -31,7 +31,7 @@ func TestFail(t *testing.T) {
 		{browser, "Bad IP", true, "<h2>401 Unauthorized</h2>"},
 	} {
 		w := httptest.NewRecorder()
-		Fail(w, get("Accept", tt.accept), 401, tt.message)
+		new(Answers).Fail(w, get("Accept", tt.accept), 401, tt.message)
 		kind := "application/json"
 		if tt.html {
 			kind = "text/html;charset=utf-8"
@@ -50,7 +50,7 @@ func TestFailAnswersHead(t *testing.T) {
 	r := get()
 	r.Method = http.MethodHead
 	w := httptest.NewRecorder()
-	Fail(w, r, 404, "x")
+	new(Answers).Fail(w, r, 404, "x")
 	if w.Code != 404 || w.Body.Len() > 0 || w.Header().Get("Content-Length") != "30" {
 		t.Errorf("answer is %d %v %q", w.Code, w.Header(), w.Body)
 	}
@@ -67,7 +67,7 @@ func TestRefuse(t *testing.T) {
 		{errors.New("open /etc/secret: no"), 500, `{"status": 500, "return": "An unexpected error occurred"}`},
 	} {
 		w := httptest.NewRecorder()
-		Refuse(w, get("Accept", "application/json"), tt.err)
+		new(Answers).Refuse(w, get("Accept", "application/json"), tt.err)
 		if w.Code != tt.status || w.Body.String() != tt.want {
 			t.Errorf("Refuse(%v) answers %d %s", tt.err, w.Code, w.Body)
 		}

@@ -1,7 +1,6 @@
 package media
 
 import (
-	"bytes"
 	"compress/gzip"
 	"net/http"
 	"slices"
@@ -52,11 +51,16 @@ func wantsGzip(r *http.Request) bool {
 }
 
 // compress returns body in gzip's format, at the fastest level.
-func compress(body []byte) []byte {
-	var b bytes.Buffer
-	b.Grow(len(body) / 4)
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails for other levels only
-	_, _ = z.Write(body)                            // a Buffer does not fail
+func (a *Answers) compress(body []byte) *buffer {
+	out := a.buffer()
+	z, ok := a.zips.Get().(*gzip.Writer)
+	if !ok {
+		z, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for other levels only
+	}
+	z.Reset(out)
+	_, _ = z.Write(body) // a buffer does not fail
 	_ = z.Close()
-	return b.Bytes()
+	z.Reset(nil) // it holds no answer meanwhile
+	a.zips.Put(z)
+	return out
 }

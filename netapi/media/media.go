@@ -2,14 +2,14 @@
 //
 // Read decodes the body of a request by its Content-Type: a form, JSON, YAML, or text that may be
 // JSON. Low turns the result into lowstate chunks, and Post and Text are the parts of a hook's
-// event. Choose selects JSON or YAML by the Accept header, Write sends a value in that format, and
-// Fail and Refuse send errors.
+// event. Choose selects JSON or YAML by the Accept header. Answers sends a value in that format, or an
+// error.
 //
 //	body, err := media.Read(r, 1<<20)
 //	low, err := body.Low()
 //	accept, _ := media.Accept(r)
 //	format, err := media.Choose(accept)
-//	err = media.Write(w, r, format, http.StatusOK, data.NewMap("return", results))
+//	err = answers.Write(w, r, format, http.StatusOK, data.NewMap("return", results))
 //
 // A body never costs memory out of proportion to its limit in bytes: the values in it, aliases
 // followed, the nesting, the digits of a number and the fields of a form are limited too.

@@ -227,7 +227,7 @@ func TestVectorAnswers(t *testing.T) {
 		}
 		written++
 		w := httptest.NewRecorder()
-		if err := Write(w, x.request, JSON, x.status, x.json); err != nil {
+		if err := new(Answers).Write(w, x.request, JSON, x.status, x.json); err != nil {
 			t.Errorf("%s: %v", x.name, err)
 			continue
 		}
@@ -263,7 +263,7 @@ func TestVectorYAML(t *testing.T) {
 		"nested-types-yaml": data.NewMap("return", []any{echoed})} {
 		x := byName[name]
 		w := httptest.NewRecorder()
-		if err := Write(w, x.request, YAML, 200, v); err != nil {
+		if err := new(Answers).Write(w, x.request, YAML, 200, v); err != nil {
 			t.Fatal(err)
 		}
 		if w.Body.String() != x.body || w.Header().Get("Content-Type") != x.header.Get("Content-Type") {
@@ -281,7 +281,7 @@ func TestVectorErrorPages(t *testing.T) {
 		}
 		seen++
 		w := httptest.NewRecorder()
-		Fail(w, get("Accept", "text/html"), x.status, x.message())
+		new(Answers).Fail(w, get("Accept", "text/html"), x.status, x.message())
 		for _, tag := range []string{"title", "h2", "p"} {
 			find := regexp.MustCompile("<" + tag + ">.*?</" + tag + ">")
 			got, want := find.FindString(w.Body.String()), find.FindString(x.body)

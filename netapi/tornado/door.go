@@ -51,6 +51,7 @@ type door struct {
 	origins *web.Origins
 	streams *web.Streams
 	hooks   *web.Hooks
+	answers media.Answers
 }
 
 // New returns the handler of a door. The error names an origin of the section that is none.
@@ -272,4 +273,6 @@ func (q *request) page(status int, text string) {
 }
 
 // answer writes a value.
-func (q *request) answer(status int, v any) error { return media.Write(q.w, q.r, q.format, status, v) }
+func (q *request) answer(status int, v any) error {
+	return q.answers.Write(q.w, q.r, q.format, status, v)
+}
