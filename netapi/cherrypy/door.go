@@ -44,14 +44,15 @@ type Options struct {
 // door serves the requests of one door.
 type door struct {
 	Options
-	routes  map[string]*route // by the first part of the path
-	static  *static
-	origins *web.Origins
-	streams *web.Streams
-	stats   *stats
-	meter   *meter
-	hooks   *web.Hooks
-	answers media.Answers
+	routes   map[string]*route // by the first part of the path
+	static   *static
+	origins  *web.Origins
+	streams  *web.Streams
+	stats    *stats
+	meter    *meter
+	hooks    *web.Hooks
+	answers  media.Answers
+	jobLists web.JobLists
 }
 
 // New returns the handler of a door. The error names a file or directory of the section that cannot

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/netapi/web"
 )
 
 // jobs returns one job with its returns, or a list of jobs.
@@ -12,19 +11,15 @@ func jobs(q *request) error {
 	if jid := q.name("jid"); jid != "" {
 		return oneJob(q, jid)
 	}
-	f, err := web.ParseJobFilter(q.r.URL.Query())
+	list, err := q.jobLists.List(q.r.URL.Query(), q.Now(), func(low *data.Map) (any, error) { return q.one(q.caller, low) })
 	if err != nil {
 		return err
 	}
-	item, err := q.one(q.caller, "client", "runner", "fun", "jobs.list_jobs")
-	if err != nil {
-		return err
-	}
-	return q.answer(http.StatusOK, data.NewMap("return", []any{f.Apply(item)}))
+	return q.answer(http.StatusOK, data.NewMap("return", []any{list}))
 }
 
 func oneJob(q *request, jid string) error {
-	item, err := q.one(q.caller, "client", "runner", "fun", "jobs.list_job", "jid", jid)
+	item, err := q.one(q.caller, data.NewMap("client", "runner", "fun", "jobs.list_job", "jid", jid))
 	if err != nil {
 		return err
 	}

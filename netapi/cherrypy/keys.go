@@ -28,11 +28,11 @@ func keys(q *request) error {
 		q.caller = s.Caller(q.from)
 		q.w.Header().Set("Cache-Control", "private")
 	}
-	order := []any{"client", "wheel", "fun", "key.list_all"}
+	low := data.NewMap("client", "wheel", "fun", "key.list_all")
 	if id := q.name("mid"); id != "" {
-		order = []any{"client", "wheel", "fun", "key.finger", "match", id}
+		low = data.NewMap("client", "wheel", "fun", "key.finger", "match", id)
 	}
-	item, err := q.one(q.caller, order...)
+	item, err := q.one(q.caller, low)
 	if err != nil {
 		return err
 	}

@@ -59,8 +59,8 @@ func (q *request) carryOut(c netapi.Caller, low []*data.Map) (items, missing []a
 }
 
 // one carries out a chunk that has one item.
-func (q *request) one(c netapi.Caller, pairs ...any) (any, error) {
-	items, _, err := q.carryOut(c, []*data.Map{data.NewMap(pairs...)})
+func (q *request) one(c netapi.Caller, low *data.Map) (any, error) {
+	items, _, err := q.carryOut(c, []*data.Map{low})
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ func minions(q *request) error {
 	if id == "" {
 		id = "*"
 	}
-	item, err := q.one(q.caller, "client", "local", "tgt", id, "fun", "grains.items")
+	item, err := q.one(q.caller, data.NewMap("client", "local", "tgt", id, "fun", "grains.items"))
 	if err != nil {
 		return err
 	}

@@ -47,11 +47,12 @@ type Options struct {
 // door serves the requests of one door.
 type door struct {
 	Options
-	routes  map[string]*route // by the first part of the path
-	origins *web.Origins
-	streams *web.Streams
-	hooks   *web.Hooks
-	answers media.Answers
+	routes   map[string]*route // by the first part of the path
+	origins  *web.Origins
+	streams  *web.Streams
+	hooks    *web.Hooks
+	answers  media.Answers
+	jobLists web.JobLists
 }
 
 // New returns the handler of a door. The error names an origin of the section that is none.

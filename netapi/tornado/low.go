@@ -81,18 +81,17 @@ func jobs(q *request) error {
 	if len(q.rest) > 0 && q.rest[0] != "" {
 		return q.dispatch([]*data.Map{data.NewMap("client", "runner", "fun", "jobs.list_job", "jid", q.rest[0])})
 	}
-	f, err := web.ParseJobFilter(q.r.URL.Query())
+	list, err := q.jobLists.List(q.r.URL.Query(), q.Now(), func(low *data.Map) (any, error) {
+		items, _, err := q.carryOut([]*data.Map{low})
+		if err != nil || len(items) == 0 {
+			return nil, err
+		}
+		return items[0], nil
+	})
 	if err != nil {
 		return err
 	}
-	items, _, err := q.carryOut([]*data.Map{data.NewMap("client", "runner", "fun", "jobs.list_jobs")})
-	if err != nil {
-		return err
-	}
-	for i := range items {
-		items[i] = f.Apply(items[i])
-	}
-	return q.answer(http.StatusOK, data.NewMap("return", items))
+	return q.answer(http.StatusOK, data.NewMap("return", []any{list}))
 }
 
 // dispatch carries out chunks and answers with what they brought.

@@ -43,14 +43,17 @@ func ParseJobFilter(query url.Values) (f JobFilter, err error) {
 
 // Apply returns the jobs of an answer of jobs.list_jobs that match, the newest first; without a filter,
 // and for another answer, it is the answer.
-func (f JobFilter) Apply(answer any) any {
+func (f JobFilter) Apply(answer any) any { return f.newest(answer, f.matches) }
+
+// newest returns the jobs of an answer that fit, the newest first, and no more than the filter allows.
+func (f JobFilter) newest(answer any, fits func(id string, job *data.Map) bool) any {
 	all, ok := answer.(*data.Map)
 	if !ok || f == (JobFilter{}) {
 		return answer
 	}
 	var ids []string
 	for id, v := range all.All() {
-		if one, ok := v.(*data.Map); ok && f.matches(data.Str(id), one) {
+		if one, ok := v.(*data.Map); ok && fits(data.Str(id), one) {
 			ids = append(ids, data.Str(id))
 		}
 	}
@@ -66,7 +69,13 @@ func (f JobFilter) Apply(answer any) any {
 }
 
 func (f JobFilter) matches(id string, job *data.Map) bool {
-	glob := func(pattern string, v any) bool { return pattern == "" || loader.Glob(pattern, data.Str(v)) }
+	glob := func(pattern string, v any) bool {
+		list, ok := v.([]any) // several functions, or the minions of a list
+		if !ok {
+			list = []any{v}
+		}
+		return pattern == "" || slices.ContainsFunc(list, func(e any) bool { return loader.Glob(pattern, data.Str(e)) })
+	}
 	return (f.before == "" || id < f.before) && glob(f.function, job.Value("Function")) && glob(f.user, job.Value("User")) &&
 		glob(f.target, job.Value("Target")) && (f.minion == "" || names(job, f.minion))
 }

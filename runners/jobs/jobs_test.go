@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
@@ -273,27 +275,7 @@ func TestActiveAsksMinionsAndTheCache(t *testing.T) {
 
 // BenchmarkListJobs lists 10,000 jobs.
 func BenchmarkListJobs(b *testing.B) {
-	s, r := shelf(b, nil)
-	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	done := make(chan error, 64)
-	for part := range 64 {
-		go func() {
-			var err error
-			for i := part; i < 10_000 && err == nil; i += 64 {
-				at := start.Add(time.Duration(i) * time.Second)
-				raw, _ := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)},
-					"tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
-				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw,
-					Minions: []string{"web1"}, Started: at})
-			}
-			done <- err
-		}()
-	}
-	for range 64 {
-		if err := <-done; err != nil {
-			b.Fatal(err)
-		}
-	}
+	r := manyJobs(b, 10_000)
 	for b.Loop() {
 		v, err := r.Invoke(b.Context(), "jobs.list_jobs", nil, nil)
 		if m, _ := v.(*data.Map); err != nil || m.Len() != 10_000 {
@@ -400,4 +382,86 @@ func TestStatusOfNoJob(t *testing.T) {
 			t.Errorf("%s: %v, want %s", jid, err, want)
 		}
 	}
+}
+
+// TestNewestAreFound checks that a limit counts the jobs that fit, however many others are newer.
+func TestNewestAreFound(t *testing.T) {
+	s, r := shelf(t, nil)
+	const others = firstJobs*moreJobs + 20
+	for i := range others {
+		fun := "test.ping"
+		if i < 3 {
+			fun = "test.echo"
+		}
+		save(t, s, fmt.Sprintf("20230102030405%06d", i), data.NewMap("fun", fun, "tgt", "web1", "tgt_type", "glob", "user", "root"),
+			[]string{"web1"}, nil)
+	}
+	for _, tt := range []struct {
+		fun   string
+		limit int64
+		want  string
+	}{
+		{"test.echo", 2, "20230102030405000001 20230102030405000002"},
+		{"test.echo", 9, "20230102030405000000 20230102030405000001 20230102030405000002"},
+		{"test.ping", 1, fmt.Sprintf("20230102030405%06d", others-1)},
+		{"nosuch", 1, ""},
+		{"test.echo", 1 << 62, "20230102030405000000 20230102030405000001 20230102030405000002"},
+	} {
+		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("search_function", tt.fun, "limit", tt.limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids := strings.Join(data.Texts(got.(*data.Map).Keys()), " "); ids != tt.want {
+			t.Errorf("limit %d of %s: %s, want %s", tt.limit, tt.fun, ids, tt.want)
+		}
+	}
+}
+
+// BenchmarkNewestJobs lists the 50 newest jobs of a full cache. The ratio is the time by that for a cache
+// with a tenth of its jobs.
+func BenchmarkNewestJobs(b *testing.B) {
+	small, full := manyJobs(b, 1000), manyJobs(b, 10_000)
+	words := data.NewMap("limit", int64(50), "search_function", "test.*")
+	var took [2]time.Duration
+	for b.Loop() {
+		for i, r := range []*loader.Registry{small, full} {
+			begin := time.Now()
+			v, err := r.Invoke(b.Context(), "jobs.list_jobs", nil, words)
+			took[i] += time.Since(begin)
+			if m, _ := v.(*data.Map); err != nil || m.Len() != 50 {
+				b.Fatalf("%d jobs, %v", m.Len(), err)
+			}
+		}
+	}
+	b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "ns/1000")
+	b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), "ns/10000")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
+}
+
+// manyJobs returns the runner on top of a cache with many jobs.
+func manyJobs(b *testing.B, n int) *loader.Registry {
+	s, r := shelf(b, nil)
+	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	var saving errgroup.Group
+	for part := range 64 {
+		saving.Go(func() error {
+			for i := part; i < n; i += 64 {
+				at := start.Add(time.Duration(i) * time.Second)
+				raw, err := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)},
+					"tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
+				if err != nil {
+					return err
+				}
+				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := saving.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return r
 }

@@ -100,23 +100,71 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress)
+	found, err := m.newest(ctx, s, a)
 	if err != nil {
 		return nil, err
 	}
-	ret := &data.Map{}
-	if a.Limit <= 0 {
-		ret.Grow(len(jobs))
+	ret, room := &data.Map{}, mostProgress
+	ret.Grow(len(found))
+	for _, one := range found {
+		if room -= len(one.job.Minions); a.Progress && room >= 0 {
+			m.addProgress(ctx, one.job, one.shown)
+		}
 	}
-	found, room := []*data.Map{}, mostProgress
-	for _, j := range jobs {
-		if a.Limit > 0 && len(found) >= a.Limit {
+	for _, one := range slices.Backward(found) {
+		ret.Set(string(one.job.ID), one.shown)
+	}
+	return ret, nil
+}
+
+// A listed job is one that a list shows.
+type listed struct {
+	job   *returners.Job
+	shown *data.Map
+}
+
+// The numbers of jobs that are read to find as many as a.Limit: the first one, beyond the limit, the growth,
+// and the one from which all are read.
+const (
+	firstJobs  = 64
+	moreJobs   = 8
+	enoughJobs = 1 << 20
+)
+
+// newest returns the matching jobs, the newest first. With a limit it reads no more of the job cache than
+// it has to.
+func (m *module) newest(ctx context.Context, s *search, a listArgs) ([]listed, error) {
+	if a.Limit <= 0 {
+		jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress, 0)
+		return m.choose(jobs, s, len(jobs)), err
+	}
+	for n := min(a.Limit, enoughJobs) + firstJobs; ; n *= moreJobs {
+		if n > enoughJobs {
+			n = 0
+		}
+		jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress, n)
+		if err != nil {
+			return nil, err
+		}
+		found := m.choose(jobs, s, a.Limit)
+		if len(found) == a.Limit || n == 0 || len(jobs) < n {
+			return found, nil
+		}
+	}
+}
+
+// choose returns the first matching jobs, at most most.
+func (m *module) choose(jobs []returners.Job, s *search, most int) []listed {
+	var found []listed
+	for i := range jobs {
+		if len(found) == most {
 			break
 		}
-		if !s.sentTo(&j) {
+		j := &jobs[i]
+		if !s.sentTo(j) {
 			continue
 		}
-		load, err := loadOf(&j)
+		load, err := loadOf(j)
 		if err != nil {
 			m.env.Log.Error(err)
 			continue
@@ -125,16 +173,10 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 			continue // a job that was not sent to minions
 		}
 		if one := instance(string(j.ID), load); s.fits(one, string(j.ID)) {
-			if room -= len(j.Minions); a.Progress && room >= 0 {
-				m.addProgress(ctx, &j, one)
-			}
-			found = append(found, data.NewMap("id", string(j.ID), "job", one))
+			found = append(found, listed{j, one})
 		}
 	}
-	for _, one := range slices.Backward(found) {
-		ret.Set(one.Text("id"), one.Value("job"))
-	}
-	return ret, nil
+	return found
 }
 
 // mostProgress limits the minions whose states a list of jobs counts.
@@ -155,14 +197,14 @@ func (m *module) addProgress(ctx context.Context, j *returners.Job, one *data.Ma
 	one.Set("Progress", counts)
 }
 
-// jobs returns all jobs of the chosen cache, the newest first.
-func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returners.Job, error) {
+// jobs returns the newest jobs of the chosen cache, the newest first; most is their number, and 0 means all.
+func (m *module) jobs(ctx context.Context, source any, tell bool, most int) ([]returners.Job, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	progress(ctx, tell, "Querying returner %s for jobs.", m.cacheName(source))
-	return cache.Jobs(ctx, returners.Filter{})
+	return cache.Jobs(ctx, returners.Filter{Limit: most})
 }
 
 // A search holds the conditions that a job must meet.
@@ -287,7 +329,7 @@ type filterArgs struct {
 //	salt-run jobs.list_jobs_filter 50
 //	salt-run jobs.list_jobs_filter 100 filter_find_job=False
 func (m *module) listJobsFilter(ctx context.Context, a filterArgs) (any, error) {
-	jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress)
+	jobs, err := m.jobs(ctx, a.ExtSource, a.DisplayProgress, 0)
 	if err != nil {
 		return nil, err
 	}
