@@ -11,7 +11,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/payload"
 )
 
 // A Result is the return of one minion, or the reason why there is none.
@@ -45,6 +44,9 @@ type Wait struct {
 	Timeout    time.Duration // for a minion's return (-t)
 	Gather     time.Duration // for the answer to whether a job runs (gather_job_timeout)
 	ShowSilent bool          // yield minions that did not return; those without a key always are
+	// Encoded leaves the values of Results as they came where that is possible: data.Raw, as data of the
+	// event bus.
+	Encoded bool
 }
 
 // Results yields the returns of a job as they arrive, and then the minions that did not return. It
@@ -217,10 +219,9 @@ func (c *collector) handle(ctx context.Context, e eventbus.Event, yield func(Res
 		!isReturn && what != "new" && what != "error" && !strings.HasPrefix(what, "missed/") {
 		return true
 	}
-	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
-	m, ok := v.(*data.Map)
+	m, ok := c.read(e.Data, about && isReturn)
 	switch {
-	case err != nil || !ok:
+	case !ok:
 		return true
 	case strings.HasPrefix(what, "missed/"):
 		c.missed(strings.TrimPrefix(what, "missed/"), m.Text("reason"))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
@@ -580,5 +581,36 @@ func TestRequestForm(t *testing.T) {
 func TestNoMaster(t *testing.T) {
 	if _, err := Open(t.Context(), Options{SockDir: t.TempDir()}); !errors.Is(err, ErrNoMaster) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestEncodedResults checks that values stay encoded unless the event bus has trimmed them.
+func TestEncodedResults(t *testing.T) {
+	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+		m.fire(load.Text("jid"), "m1", data.NewMap("a", []any{int64(1)}), 0)
+		m.fire(load.Text("jid"), "m2", "VALUE_TRIMMED", 0)
+		return published(load.Text("jid"), "m1", "m2")
+	})
+	l := m.open()
+	l.opts.Return = func(context.Context, job.ID, string) (data.Raw, error) {
+		return payload.MarshalBin(data.NewMap("return", "whole"))
+	}
+	j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "x", JID: "20260101000000000001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for r, err := range l.Results(t.Context(), j, Wait{Timeout: time.Minute, Gather: time.Minute, Encoded: true}) {
+		if err != nil || r.Retcode != int64(0) {
+			t.Fatal(r, err)
+		}
+		got[r.ID] = r.Value
+	}
+	value, err := payload.MarshalBin(data.NewMap("a", []any{int64(1)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"m1": data.Raw(value), "m2": "whole"}, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package eventbus
 
 import (
+	"bytes"
 	"math/big"
 	"time"
 	"unicode/utf8"
@@ -32,6 +33,9 @@ func Trimmed(v any) bool {
 	}
 	return false
 }
+
+// MayBeTrimmed is Trimmed for an encoded value. It is true too if the letters stand somewhere else in the value.
+func MayBeTrimmed(v data.Raw) bool { return bytes.Contains(v, []byte(trimmed)) }
 
 // trim shortens the data of an event until it is smaller than max bytes. It replaces values larger
 // than half of max, then those larger than 40 %, and so on down to 10 %. Maps are walked; lists

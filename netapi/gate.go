@@ -286,6 +286,22 @@ func isHex(s string) bool {
 // chunks have their own credentials. The order of the checks is Salt's (salt/netapi/__init__.py,
 // run; rest_cherrypy/app.py, exec_lowstate). The error is a *Fault.
 func (g *Gate) Order(ctx context.Context, c Caller, low *data.Map) (*Answer, error) {
+	return g.order(ctx, c, low, g.Master.Order)
+}
+
+// OrderEncoded is Order for callers who only write the answer: what minions have returned may be data.Raw in
+// it, as data of the event bus.
+func (g *Gate) OrderEncoded(ctx context.Context, c Caller, low *data.Map) (*Answer, error) {
+	if m, ok := g.Master.(encodedMaster); ok {
+		return g.order(ctx, c, low, m.OrderEncoded)
+	}
+	return g.Order(ctx, c, low)
+}
+
+// A carrier carries out one chunk of lowdata with its own credentials.
+type carrier func(ctx context.Context, low *data.Map) (*Answer, error)
+
+func (g *Gate) order(ctx context.Context, c Caller, low *data.Map, do carrier) (*Answer, error) {
 	low = low.Clone()
 	if c.Token != "" {
 		low.Set("token", c.Token)
@@ -293,7 +309,7 @@ func (g *Gate) Order(ctx context.Context, c Caller, low *data.Map) (*Answer, err
 	who, err := g.check(&c, low)
 	var answer *Answer
 	if err == nil {
-		answer, err = g.paced(ctx, c, low, who)
+		answer, err = g.paced(ctx, c, low, who, do)
 		err = g.explain(low.Text("token"), err)
 	}
 	g.Audit.order(who, c.From, low, answer, err)
@@ -339,25 +355,25 @@ func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
 
 // paced carries out a chunk, unless too many are under way. Wrong passwords in chunks are slowed down as
 // those of logins are.
-func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map, who string) (*Answer, error) {
+func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map, who string, do carrier) (*Answer, error) {
 	if data.Truth(low.Value("token")) {
-		return g.limited(ctx, "user "+who, low)
+		return g.limited(ctx, "user "+who, low, do)
 	}
 	done, err := g.Pace.enter(ctx, low, c.From)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.limited(ctx, "address "+Network(c.From).Addr().String(), low) // the name is not proved yet
+	answer, err := g.limited(ctx, "address "+Network(c.From).Addr().String(), low, do) // the name is not proved yet
 	done(outcomeOf(err))
 	return answer, err
 }
 
 // limited carries out a chunk, which counts for whom it names.
-func (g *Gate) limited(ctx context.Context, who string, low *data.Map) (*Answer, error) {
+func (g *Gate) limited(ctx context.Context, who string, low *data.Map, do carrier) (*Answer, error) {
 	leave, err := g.orders.enter(who)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return g.Master.Order(ctx, low)
+	return do(ctx, low)
 }

@@ -146,6 +146,7 @@ func (o *order) returns(ctx context.Context, r client.Request) (*Answer, error) 
 	if err != nil {
 		return nil, err
 	}
+	w.Encoded = o.encoded
 	j, err := o.client.Publish(ctx, r)
 	if err != nil {
 		answer, err := nobody(err)

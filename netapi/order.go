@@ -33,6 +33,12 @@ type Master interface {
 	LogIn(ctx context.Context, login *data.Map) (*data.Map, error)
 }
 
+// An encodedMaster can leave what minions return as it came: data.Raw, as data of the event bus.
+type encodedMaster interface {
+	Master
+	OrderEncoded(ctx context.Context, low *data.Map) (*Answer, error)
+}
+
 // mostPatience is how long an order may take, and the longest time that a chunk may ask for.
 const mostPatience = 24 * time.Hour
 
@@ -52,7 +58,7 @@ type LocalOptions struct {
 // is safe for concurrent use.
 type Local struct{ o LocalOptions }
 
-var _ Master = (*Local)(nil)
+var _ encodedMaster = (*Local)(nil)
 
 // NewLocal returns a Local.
 func NewLocal(o LocalOptions) *Local { return &Local{o} }
@@ -75,6 +81,15 @@ func (l *Local) LogIn(ctx context.Context, login *data.Map) (*data.Map, error) {
 
 // Order carries out one chunk.
 func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
+	return l.carryOut(ctx, &order{Local: l, low: low})
+}
+
+// OrderEncoded is Order that decodes no more of what minions return than it has to: values may be data.Raw.
+func (l *Local) OrderEncoded(ctx context.Context, low *data.Map) (*Answer, error) {
+	return l.carryOut(ctx, &order{Local: l, low: low, encoded: true})
+}
+
+func (l *Local) carryOut(ctx context.Context, one *order) (*Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostPatience, errLate)
 	defer cancel()
 	c, err := client.Open(ctx, l.o.Client)
@@ -85,14 +100,14 @@ func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
 		return nil, because(http.StatusServiceUnavailable, err, textNoMaster)
 	}
 	defer c.Close()
-	c.LogIn(loginIn(low))
-	one := &order{Local: l, client: c, low: low}
+	c.LogIn(loginIn(one.low))
+	one.client = c
 	do, ok := map[string]func(context.Context) (*Answer, error){
 		"local": one.local, "local_async": one.async, "local_subset": one.subset, "local_batch": one.batch,
 		"runner": one.runner, "runner_async": one.runnerAsync, "wheel": one.wheel, "wheel_async": one.wheelAsync,
-	}[low.Text("client")]
+	}[one.low.Text("client")]
 	if !ok {
-		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet", low.Text("client"))
+		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet", one.low.Text("client"))
 	}
 	answer, err := do(ctx)
 	if err == nil {
@@ -112,6 +127,8 @@ type order struct {
 	client *client.Local
 	low    *data.Map
 	proved bool // the master has accepted the login
+	// encoded leaves the values of returns encoded
+	encoded bool
 }
 
 // loginIn returns the credentials of a chunk: a token, or a login of external_auth.

@@ -60,6 +60,20 @@ func checkAgain(
 	}
 }
 
+// FuzzIsText checks that what IsText takes for text is decoded as text, and that it takes no other.
+func FuzzIsText(f *testing.F) {
+	seed(f, "dumps", "dumps_bin", "bytes")
+	f.Fuzz(func(t *testing.T, src []byte) {
+		v, err := payload.UnmarshalText(src, fuzzLimits())
+		if err != nil {
+			return // extensions are not looked into
+		}
+		if is := payload.IsText(src, fuzzLimits()); is != payload.AllText(src, fuzzLimits()) {
+			t.Errorf("IsText(%x) = %v, but it is %s", src, is, data.Repr(v))
+		}
+	})
+}
+
 // FuzzCheck checks that Check takes all that a decoder takes.
 func FuzzCheck(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")

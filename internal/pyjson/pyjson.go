@@ -29,6 +29,8 @@ type Options struct {
 	Sort func(keys []any) ([]any, error) // sorts the keys of a map; nil keeps their order
 	// replaces a value of another type, or a *big.Int; nil rejects others
 	Other func(v any) (any, error)
+	// appends an encoded value, which other options do not change; nil, or an error of it, rejects it
+	Raw func(dst []byte, v data.Raw) ([]byte, error)
 	// called before each value with the bytes written so far; may be nil
 	Room  func(bytes int) error
 	Depth int // maximum nesting; 0 means 5000
@@ -98,6 +100,10 @@ func (w *writer) value(v any) error {
 	case int64:
 		w.b = strconv.AppendInt(w.b, v, 10)
 		return nil
+	case data.Raw:
+		if w.o.Raw != nil {
+			return w.raw(v)
+		}
 	}
 	if f, ok := v.(float64); ok && w.o.NoNaN && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return &Error{BadNumber, v}
@@ -121,6 +127,15 @@ func (w *writer) value(v any) error {
 		return err
 	}
 	return &Error{BadType, v}
+}
+
+func (w *writer) raw(v data.Raw) error {
+	b, err := w.o.Raw(w.b, v)
+	if err != nil {
+		return &Error{BadType, v}
+	}
+	w.b = b
+	return nil
 }
 
 func (w *writer) other(v any) (any, error) {
@@ -289,50 +304,57 @@ func (w *writer) line(level int) {
 	}
 }
 
-func (w *writer) text(s string) {
-	w.b = append(w.b, '"')
+func (w *writer) text(s string) { w.b = appendText(w.b, s, w.o.ASCII) }
+
+// AppendText appends a text of UTF-8 as JSON, without Options.ASCII.
+func AppendText(dst, text []byte) []byte { return appendText(dst, text, false) }
+
+// AppendFloat appends a number as JSON.
+func AppendFloat(dst []byte, f float64) []byte { return append(dst, float(f)...) }
+
+func appendText[T string | []byte](dst []byte, s T, ascii bool) []byte {
+	dst = append(dst, '"')
 	for len(s) > 0 {
 		n := 0
 		for n < len(s) && s[n] >= ' ' && s[n] != '"' && s[n] != '\\' &&
-			(!w.o.ASCII || s[n] <= '~') {
+			(!ascii || s[n] <= '~') {
 			n++
 		}
-		w.b = append(w.b, s[:n]...)
-		if s = s[n:]; s == "" {
+		dst = append(dst, s[:n]...)
+		if s = s[n:]; len(s) == 0 {
 			break
 		}
-		r, size := utf8.DecodeRuneInString(s)
-		w.escape(r)
+		r, size := utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
+		dst = appendEscape(dst, r)
 		s = s[size:]
 	}
-	w.b = append(w.b, '"')
+	return append(dst, '"')
 }
 
-func (w *writer) escape(r rune) {
+func appendEscape(dst []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':
-		w.b = append(w.b, '\\', byte(r))
+		return append(dst, '\\', byte(r))
 	case '\b':
-		w.b = append(w.b, `\b`...)
+		return append(dst, `\b`...)
 	case '\f':
-		w.b = append(w.b, `\f`...)
+		return append(dst, `\f`...)
 	case '\n':
-		w.b = append(w.b, `\n`...)
+		return append(dst, `\n`...)
 	case '\r':
-		w.b = append(w.b, `\r`...)
+		return append(dst, `\r`...)
 	case '\t':
-		w.b = append(w.b, `\t`...)
-	default:
-		if r >= 0x10000 {
-			r -= 0x10000
-			w.unit(0xd800 + r>>10)
-			r = 0xdc00 + r&0x3ff
-		}
-		w.unit(r)
+		return append(dst, `\t`...)
 	}
+	if r >= 0x10000 {
+		r -= 0x10000
+		dst = appendUnit(dst, 0xd800+r>>10)
+		r = 0xdc00 + r&0x3ff
+	}
+	return appendUnit(dst, r)
 }
 
-func (w *writer) unit(r rune) {
+func appendUnit(dst []byte, r rune) []byte {
 	const digits = "0123456789abcdef"
-	w.b = append(w.b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+	return append(dst, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }

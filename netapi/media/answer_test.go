@@ -58,6 +58,8 @@ func TestWrite(t *testing.T) {
 		{"values of one host", self, `{"set": ["a", {"b": [1, "x"]}], "object": {}, "sent": "y", "raw": true}`,
 			"object: {}\nraw: true\nsent: y\nset:\n- a\n- b:\n  - 1\n  - x\n"},
 		{"one message", raw(t, "x"), `"x"`, "x\n"},
+		{"a message with a key twice", data.NewMap("m1", data.Raw{0x82, 0xa1, 'a', 0x01, 0xa1, 'a', 0x02}, "m2", raw(t, "x")),
+			`{"m1": {"a": 2}, "m2": "x"}`, "m1:\n  a: 2\nm2: x\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for f, want := range map[Format]string{JSON: tt.json, YAML: tt.yaml} {
@@ -101,7 +103,7 @@ func TestWriteRejects(t *testing.T) {
 		{"bytes as a key", JSON, data.NewMap([]byte{0xff}, 1)},
 		{"a time", JSON, time.Unix(0, 0)},
 		{"a constant", JSON, data.Const{}},
-		{"bytes in a message", JSON, raw(t, []byte{0xff})},
+		{"bytes in a message", JSON, data.Raw{0xc4, 0x01, 'a'}},
 		{"no message", JSON, data.Raw{0xc1}},
 		{"half a message", YAML, data.Raw{0x92, 0x01}},
 		{"a circle", JSON, circle},

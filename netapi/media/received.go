@@ -51,7 +51,7 @@ func (r *receiver) value(v any) (any, error) {
 }
 
 func decodeRaw(raw data.Raw) (any, error) {
-	v, err := payload.Unmarshal(raw, payload.WireLimits())
+	v, err := payload.UnmarshalText(raw, payload.WireLimits())
 	if err != nil {
 		return nil, fmt.Errorf("decode a MessagePack value: %w", err)
 	}

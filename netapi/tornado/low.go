@@ -157,7 +157,7 @@ func (q *request) order(chunk *data.Map) (*netapi.Answer, error) {
 	if isLocal {
 		chunk.Delete("full_return") // it has no effect here in Salt
 	}
-	answer, err := q.Gate.Order(q.r.Context(), q.sender(chunk), chunk)
+	answer, err := q.Gate.OrderEncoded(q.r.Context(), q.sender(chunk), chunk)
 	if err != nil || !isLocal {
 		return answer, err
 	}
