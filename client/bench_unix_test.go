@@ -34,7 +34,7 @@ func orders(b *testing.B, atOnce int, shared bool) {
 	})
 	var share *eventbus.Share
 	if shared {
-		share = NewShare(eventbus.MasterSockets(m.dir), 0, nil)
+		share = eventbus.NewShare(eventbus.MasterSockets(m.dir), eventbus.ShareOptions{})
 	}
 	w := Wait{Timeout: time.Minute, Gather: time.Minute}
 	var last atomic.Int64

@@ -111,12 +111,6 @@ const (
 	sharedBytes  = 32 << 20
 )
 
-// NewShare returns a connection to the bus of the master for many Locals.
-func NewShare(s eventbus.Sockets, maxEventSize int, log logrus.FieldLogger) *eventbus.Share {
-	return eventbus.NewShare(s, eventbus.ShareOptions{Prefixes: prefixes("job", "batch", "run"),
-		MaxEventSize: maxEventSize, Log: log})
-}
-
 // prefixes returns the beginnings of the tags of events about some things.
 func prefixes(about ...string) []string {
 	list := make([]string, len(about))

@@ -446,7 +446,7 @@ func TestSharedConnection(t *testing.T) {
 		m.fire(id, "a", id, 0)
 		return published(id, "a")
 	})
-	share := NewShare(eventbus.MasterSockets(m.dir), 0, nil)
+	share := eventbus.NewShare(eventbus.MasterSockets(m.dir), eventbus.ShareOptions{})
 	first, second := m.openWith(share), m.openWith(share)
 	w := wait()
 	w.Timeout = time.Minute

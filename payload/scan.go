@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
-
-	"github.com/brineproject/brine/data"
 )
 
 // A TokenKind is the kind of a Token.
@@ -30,7 +28,6 @@ type Token struct {
 	Float float64 // of FloatToken
 	Text  []byte  // of TextToken; it shares the memory of the message
 	Len   int     // elements of a ListToken, pairs of a MapToken
-	Raw   data.Raw
 }
 
 // A Scanner reads a message value by value, without building the lists and maps in it.
@@ -78,7 +75,6 @@ func (s *Scanner) Next() (t Token, err error) {
 		t.Kind = OtherToken
 		d.take(h.body())
 	}
-	t.Raw = data.Raw(d.b[start:d.pos:d.pos])
 	return t, nil
 }
 

@@ -16,12 +16,20 @@ import (
 	"github.com/brineproject/brine/netapi/tornado"
 )
 
+// Limits of the events that wait for the hub. It only notes them, so that it falls behind for moments.
+const (
+	streamEvents = 64 << 10
+	streamBytes  = 64 << 20
+)
+
 // Connect makes the doors of the program salt-api. Both share one reader of the master's events.
 func Connect(s Site) (Doors, error) {
 	options := eventbus.ClientOptions{MaxEventSize: s.Config.MaxEventSize}
 	o := streams(s.Settings)
 	o.Log = s.Log
-	o.Dial = func(ctx context.Context) (stream.Source, error) { return eventbus.Dial(ctx, s.Sockets, options) }
+	o.Dial = func(ctx context.Context) (stream.Source, error) {
+		return s.Events.Subscribe(ctx, eventbus.SubscribeOptions{Name: "streams", MaxEvents: streamEvents, MaxBytes: streamBytes})
+	}
 	hub := stream.New(o)
 	bus := netapi.NewBus(s.Sockets, options)
 	return Doors{

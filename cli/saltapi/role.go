@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/netapi"
@@ -122,13 +123,14 @@ func (p *program) build(ports []net.Listener) error {
 		return &config.About{Option: "token_dir", Err: err}
 	}
 	p.closers = append(p.closers, tokens.Close)
+	events := eventbus.NewShare(host.Sockets(), eventbus.ShareOptions{MaxEventSize: p.loaded.cfg.MaxEventSize, Log: p.log})
 	doors, err := p.brings.Connect(Site{Config: p.loaded.cfg, Opts: opts, Settings: p.loaded.settings, Sockets: host.Sockets(),
-		Log: p.log})
+		Events: events, Log: p.log})
 	if err != nil {
 		return err
 	}
 	p.parts = doors.Parts
-	master, pace := p.master(host, out), netapi.NewPace(nil)
+	master, pace := p.master(host, out, events), netapi.NewPace(nil)
 	for i, one := range sections(p.loaded.settings) {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
 		external, _ := opts.Value("external_auth").(*data.Map)
@@ -203,11 +205,11 @@ func (p *program) addDoor(one section, open Open, console OpenConsole, gate *net
 }
 
 // master returns the master of this host.
-func (p *program) master(host cli.HostProgram, out transport.Requester) *netapi.Local {
+func (p *program) master(host cli.HostProgram, out transport.Requester, events *eventbus.Share) *netapi.Local {
 	opts, cfg := p.daemon.Opts, p.loaded.cfg
 	o := client.Options{CacheDir: opts.Text("cachedir"), SockDir: opts.Text("sock_dir"), Sockets: host.Sockets(),
 		User: opts.Text("user"), Caller: userName(), Out: out, Timeout: cfg.Timeout, Log: p.log,
-		Share: client.NewShare(host.Sockets(), cfg.MaxEventSize, p.log), Return: p.readReturn}
+		Share: events, Return: p.readReturn}
 	return netapi.NewLocal(netapi.LocalOptions{Client: o, Nodegroups: cfg.Nodegroups, Timeout: cfg.Timeout, Gather: cfg.GatherJobTimeout,
 		Runner: p.loaded.settings.Timeout, Log: p.log})
 }

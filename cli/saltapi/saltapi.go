@@ -33,6 +33,7 @@ type Site struct {
 	Opts     *data.Map // all options, including the command line's
 	Settings *netapi.Settings
 	Sockets  eventbus.Sockets // of the master's event bus
+	Events   *eventbus.Share  // connection to the bus for all that read it
 	Log      *logging.Log
 }
 

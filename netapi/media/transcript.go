@@ -1,8 +1,9 @@
 package media
 
 import (
-	"bytes"
 	"errors"
+	"hash/maphash"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -21,7 +22,8 @@ func appendRaw(dst []byte, raw data.Raw) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := transcript{Scanner: s, b: dst}
+	t := transcript{Scanner: s, b: dst, seed: maphash.MakeSeed()}
+	t.keys = t.room[:0]
 	if err := t.value(); err != nil {
 		return nil, err
 	}
@@ -32,7 +34,9 @@ func appendRaw(dst []byte, raw data.Raw) ([]byte, error) {
 type transcript struct {
 	*payload.Scanner
 	b    []byte
-	keys [][]byte // of the maps that are open
+	seed maphash.Seed
+	keys []uint64 // hashes of the keys of the maps that are open
+	room [256]uint64
 }
 
 func (t *transcript) value() error {
@@ -114,33 +118,33 @@ func (t *transcript) separate(i int) {
 	}
 }
 
-// keys are the keys of one map so far.
+// keys are the keys of one map so far. They know hashes alone: a value whose keys have the same hash by chance
+// is decoded in vain.
 type keys struct {
 	t     *transcript
 	from  int
-	index map[string]struct{} // nil while there are few
+	index map[uint64]struct{} // nil while there are few
 }
 
 // fewKeys is how many keys are compared one by one.
-const fewKeys = 64
+const fewKeys = 256
 
-// add notes a key. It reports false if the map has it already.
+// add notes a key. It reports false if the map may have it already.
 func (k *keys) add(key []byte) bool {
+	sum := maphash.Bytes(k.t.seed, key)
 	if k.index != nil {
 		before := len(k.index)
-		k.index[string(key)] = struct{}{}
+		k.index[sum] = struct{}{}
 		return len(k.index) > before
 	}
-	for _, other := range k.t.keys[k.from:] {
-		if bytes.Equal(other, key) {
-			return false
-		}
+	if slices.Contains(k.t.keys[k.from:], sum) {
+		return false
 	}
-	k.t.keys = append(k.t.keys, key)
+	k.t.keys = append(k.t.keys, sum)
 	if known := k.t.keys[k.from:]; len(known) > fewKeys {
-		k.index = make(map[string]struct{}, 2*fewKeys)
+		k.index = make(map[uint64]struct{}, 2*fewKeys)
 		for _, other := range known {
-			k.index[string(other)] = struct{}{}
+			k.index[other] = struct{}{}
 		}
 	}
 	return true

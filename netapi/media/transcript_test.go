@@ -10,10 +10,11 @@ import (
 )
 
 func TestTranscript(t *testing.T) {
-	crowd, twice := data.NewMap(), []byte{0xde, 0, fewKeys + 9}
-	for i := range fewKeys + 9 {
-		crowd.Set(fmt.Sprintf("k%02d", i), data.NewMap("k00", int64(i)))
-		twice = append(twice, 0xa3, 'k', byte('0'+min(i, fewKeys+7)/10), byte('0'+min(i, fewKeys+7)%10), 0x01)
+	const many = fewKeys + 9
+	crowd, twice := data.NewMap(), []byte{0xde, many >> 8, many & 0xff}
+	for i := range many {
+		crowd.Set(fmt.Sprintf("k%03d", i), data.NewMap("k000", int64(i)))
+		twice = fmt.Appendf(twice, "\xa4k%03d\x01", min(i, many-2))
 	}
 	crowded, err := pyjson.Append(nil, crowd, pyjson.Options{Comma: ", ", Colon: ": "})
 	if err != nil {

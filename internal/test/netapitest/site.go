@@ -163,9 +163,11 @@ func (s *Site) open(t testing.TB, d Door) {
 	}
 	t.Cleanup(func() { tokens.Close() })
 	external, _ := opts.Value("external_auth").(*data.Map)
+	sockets := eventbus.MasterSockets(cfg.SockDir)
+	events := eventbus.NewShare(sockets, eventbus.ShareOptions{Log: log})
 	local := netapi.NewLocal(netapi.LocalOptions{Nodegroups: cfg.Nodegroups, Timeout: 3 * time.Second, Gather: time.Second, Runner: settings.Timeout,
 		Log: log, Client: client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir, User: cfg.User, Caller: "root", Out: out,
-			Share: client.NewShare(eventbus.MasterSockets(cfg.SockDir), 0, log), Log: log,
+			Share: events, Log: log,
 			Return: func(ctx context.Context, id job.ID, minion string) (data.Raw, error) {
 				return jobstore.ReadReturn(ctx, filepath.Join(cfg.CacheDir, "jobs.db"), jobstore.Options{Log: log}, id, minion)
 			}}})
@@ -175,10 +177,9 @@ func (s *Site) open(t testing.TB, d Door) {
 	}
 	s.Gate = netapi.NewGate(netapi.Options{Settings: settings, Door: door, Master: local, Tokens: tokens, External: external,
 		TokenExpire: cfg.TokenExpire, Audit: &netapi.Audit{Log: log}, Log: log})
-	sockets := eventbus.MasterSockets(cfg.SockDir)
 	hub := stream.New(stream.Options{Log: log, Owners: true, MaxListeners: door.MaxStreams,
 		MaxPerUser: door.MaxStreamsPerUser, Dial: func(ctx context.Context) (stream.Source, error) {
-			return eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
+			return events.Subscribe(ctx, eventbus.SubscribeOptions{})
 		}})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
