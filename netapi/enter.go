@@ -13,12 +13,12 @@ const keySystem = "key"
 // Key returns who sends a request with an API key. The error is a *Fault: it is none, or its user may
 // not come from that address (api_acl).
 func (g *Gate) Key(secret string, from netip.Addr) (Caller, error) {
-	t, err := g.find(secret)
+	t, err := g.credentials.find(secret)
 	switch {
 	case err != nil, t.Eauth != keySystem:
-		return Caller{}, g.refuse(secret, textNoSession)
+		return Caller{}, g.credentials.refuse(secret, textNoSession)
 	case !g.Door.ACL.Allows(t.User, from):
-		return Caller{}, g.elsewhere(t)
+		return Caller{}, elsewhere(t)
 	}
 	return Caller{Token: t.Value, User: t.User, From: from}, nil
 }

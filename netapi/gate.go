@@ -2,8 +2,6 @@ package netapi
 
 import (
 	"context"
-	"encoding/hex"
-	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/loglimit"
 )
@@ -46,11 +43,11 @@ type Tokens interface {
 // A Gate decides who may order what through one door. It is safe for concurrent use.
 type Gate struct {
 	Options
-	sessions *sessions
-	lives    *lives
-	orders   *orders
-	past     *past
-	refusals loglimit.Limiter
+	sessions    *sessions
+	credentials *credentials
+	lives       *lives
+	dispatcher  *dispatcher
+	refusals    loglimit.Limiter
 }
 
 // NewGate returns a Gate.
@@ -61,9 +58,10 @@ func NewGate(o Options) *Gate {
 	if o.Pace == nil {
 		o.Pace = NewPace(o.Now)
 	}
-	ended := &past{}
-	g := &Gate{Options: o, sessions: newSessions(o.Now, ended), orders: newOrders(o.Door), past: ended,
-		refusals: loglimit.Limiter{Now: o.Now}}
+	g := &Gate{Options: o, refusals: loglimit.Limiter{Now: o.Now}}
+	g.credentials = &credentials{gate: &g.Options, past: &past{}}
+	g.sessions = newSessions(o.Now, g.credentials.past)
+	g.dispatcher = &dispatcher{gate: &g.Options, credentials: g.credentials, orders: newOrders(o.Door)}
 	g.lives = &lives{now: o.Now, ask: g.Valid, known: map[string]life{}}
 	return g
 }
@@ -98,7 +96,7 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 
 // begin makes a session for a token, and ends the session with the id old.
 func (g *Gate) begin(token Token, old string) *Session {
-	g.past.note(token.Value, trace{token.User, "", token.Expire, ""})
+	g.credentials.past.note(token.Value, trace{token.User, "", token.Expire, ""})
 	made, replaced := g.sessions.add(old, token)
 	if replaced != "" {
 		if err := g.Tokens.Delete(replaced); err != nil {
@@ -112,7 +110,7 @@ func (g *Gate) begin(token Token, old string) *Session {
 // MakeToken returns a token of the master for a login. As for Salt's POST /token, the client runner
 // must be enabled. The error is a *Fault.
 func (g *Gate) MakeToken(ctx context.Context, login *data.Map, from netip.Addr) (Token, error) {
-	if err := g.enabled("runner"); err != nil {
+	if err := g.Settings.enables("runner"); err != nil {
 		return Token{}, err
 	}
 	return g.NewToken(ctx, login, from)
@@ -153,15 +151,6 @@ func checkFields(login *data.Map) error {
 	return nil
 }
 
-// enabled refuses a client that netapi_enable_clients does not name.
-func (g *Gate) enabled(client string) error {
-	if slices.Contains(g.Settings.Clients, client) {
-		return nil
-	}
-	return fault(http.StatusBadRequest,
-		"Client disabled: '%s'. Add to 'netapi_enable_clients' master config option to enable.", client)
-}
-
 // askToken asks the master for a token. Wrong logins take longer from one to the next.
 func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from netip.Addr) (Token, error) {
 	done, err := g.Pace.enter(ctx, login, from)
@@ -192,9 +181,9 @@ func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
 	s := g.sessions.get(id)
 	switch {
 	case s == nil:
-		return nil, g.refuse(id, textNoSession)
+		return nil, g.credentials.refuse(id, textNoSession)
 	case !g.Door.ACL.Allows(s.Token.User, from):
-		return nil, g.elsewhere(s.Token)
+		return nil, elsewhere(s.Token)
 	}
 	return s, nil
 }
@@ -209,14 +198,14 @@ func (g *Gate) LogOut(s *Session) error {
 
 // Valid reports whether the token of a caller still counts: it is there and has not expired.
 func (g *Gate) Valid(token string) bool {
-	_, err := g.find(token)
+	_, err := g.credentials.find(token)
 	return err == nil
 }
 
 // Confirm returns a *Fault if the token of a session does not count any more.
 func (g *Gate) Confirm(s *Session) error {
-	if _, err := g.find(s.Token.Value); err != nil {
-		return g.refuse(s.Token.Value, "Authentication error occurred.")
+	if _, err := g.credentials.find(s.Token.Value); err != nil {
+		return g.credentials.refuse(s.Token.Value, "Authentication error occurred.")
 	}
 	return nil
 }
@@ -231,55 +220,23 @@ func (g *Gate) Caller(credential string, from netip.Addr) (Caller, error) {
 	if s, err := g.Session(credential, from); err == nil {
 		return s.Caller(from), nil
 	}
-	t, err := g.find(credential)
+	t, err := g.credentials.find(credential)
 	if err != nil {
-		return Caller{}, g.refuse(credential, textNoSession)
+		return Caller{}, g.credentials.refuse(credential, textNoSession)
 	}
 	if !g.Door.ACL.Allows(t.User, from) {
-		return Caller{}, g.elsewhere(t)
+		return Caller{}, elsewhere(t)
 	}
 	return Caller{Token: t.Value, User: t.User, From: from}, nil
 }
 
-var errNoToken = errors.New("no such token")
-
-func (g *Gate) find(value string) (Token, error) {
-	if !isHex(value) {
-		return Token{}, errNoToken
-	}
-	m, err := g.Tokens.Get(value)
-	if old, ok := errors.AsType[*auth.ExpiredError](err); ok {
-		t := Token{Value: value, User: old.User, Eauth: old.System, Expire: old.Expire}
-		g.past.note(value, trace{t.User, t.rejection("").Key, t.Expire, expiredSince(t.Expire)})
-	}
-	if err != nil {
-		g.past.lost(value, g.Now())
-		return Token{}, err
-	}
-	t, ok := tokenOf(m)
-	if !ok || t.Value != value {
-		return Token{}, errNoToken
-	}
-	g.past.note(value, trace{t.User, t.rejection("").Key, t.Expire, ""})
-	if !g.Now().Before(t.Expire) {
-		g.past.lost(value, g.Now())
-		return Token{}, errNoToken
-	}
-	return t, nil
-}
-
 // Until returns when the token of a caller expires; now if there is no such token.
 func (g *Gate) Until(token string) time.Time {
-	t, err := g.find(token)
+	t, err := g.credentials.find(token)
 	if err != nil {
 		return g.Now()
 	}
 	return t.Expire
-}
-
-func isHex(s string) bool {
-	_, err := hex.DecodeString(s)
-	return err == nil && s != "" && len(s) <= 256
 }
 
 // Order carries out one chunk of lowdata. The chunk of a caller with a token gets that token; other
@@ -298,82 +255,12 @@ func (g *Gate) OrderEncoded(ctx context.Context, c Caller, low *data.Map) (*Answ
 	return g.Order(ctx, c, low)
 }
 
-// A carrier carries out one chunk of lowdata with its own credentials.
-type carrier func(ctx context.Context, low *data.Map) (*Answer, error)
-
 func (g *Gate) order(ctx context.Context, c Caller, low *data.Map, do carrier) (*Answer, error) {
 	low = low.Clone()
 	if c.Token != "" {
 		low.Set("token", c.Token)
 	}
-	who, err := g.check(&c, low)
-	var answer *Answer
-	if err == nil {
-		answer, err = g.paced(ctx, c, low, who, do)
-		err = g.explain(low.Text("token"), err)
-	}
+	who, answer, err := g.dispatcher.carryOut(ctx, c, low, do)
 	g.Audit.order(who, c.From, low, answer, err)
 	return answer, err
-}
-
-// check refuses chunks that no master need see. It returns the name of the sender as far as it is
-// known.
-func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
-	who = c.User
-	if v := low.Value("token"); data.Truth(v) {
-		token, _ := v.(string)
-		if !isHex(token) {
-			return who, fault(http.StatusUnauthorized, textBadToken)
-		}
-		if c.Token == "" {
-			t, err := g.find(token)
-			if err != nil {
-				return who, g.refuse(token, "Authentication error occurred.")
-			}
-			who = t.User
-		}
-	} else if low.Has("eauth") {
-		who = low.Text("username")
-	}
-	name, _ := low.Value("client").(string)
-	if !slices.Contains(ClientNames(), name) {
-		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'", clip(data.Str(low.Value("client"))))
-	}
-	if err := g.enabled(name); err != nil {
-		return who, err
-	}
-	switch {
-	case !low.Has("token") && !low.Has("eauth"):
-		return who, fault(http.StatusUnauthorized, textNoLogin)
-	case data.Truth(low.Value("raw_shell")) && !g.Settings.RawShell:
-		return who, fault(http.StatusUnauthorized, "Raw shell option not allowed.")
-	case !g.Door.ACL.Allows(who, c.From):
-		return who, g.refuseFor(&Rejection{User: who, Why: whyAddress}, textNoSession)
-	}
-	return who, nil
-}
-
-// paced carries out a chunk, unless too many are under way. Wrong passwords in chunks are slowed down as
-// those of logins are.
-func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map, who string, do carrier) (*Answer, error) {
-	if data.Truth(low.Value("token")) {
-		return g.limited(ctx, "user "+who, low, do)
-	}
-	done, err := g.Pace.enter(ctx, low, c.From)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := g.limited(ctx, "address "+Network(c.From).Addr().String(), low, do) // the name is not proved yet
-	done(outcomeOf(err))
-	return answer, err
-}
-
-// limited carries out a chunk, which counts for whom it names.
-func (g *Gate) limited(ctx context.Context, who string, low *data.Map, do carrier) (*Answer, error) {
-	leave, err := g.orders.enter(who)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return do(ctx, low)
 }

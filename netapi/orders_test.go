@@ -50,8 +50,8 @@ func TestOrdersAreLimited(t *testing.T) {
 		for range 3 {
 			wantFault(t, "an order whose client has gone", <-ended, statusGone, textGone)
 		}
-		if len(g.orders.each) != 0 || g.orders.all != 0 {
-			t.Errorf("orders that have ended count: %+v", g.orders)
+		if len(g.dispatcher.orders.each) != 0 || g.dispatcher.orders.all != 0 {
+			t.Errorf("orders that have ended count: %+v", g.dispatcher.orders)
 		}
 	})
 }

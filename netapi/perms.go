@@ -52,7 +52,7 @@ func (g *Gate) ReadsAll(c Caller) bool {
 	if !g.Door.OwnEvents {
 		return true
 	}
-	t, err := g.find(c.Token)
+	t, err := g.credentials.find(c.Token)
 	if err != nil {
 		return false
 	}

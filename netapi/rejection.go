@@ -118,16 +118,8 @@ func (p *past) rejection(credential string) *Rejection {
 	return r
 }
 
-// refuse returns the fault of a credential, with a text that Salt has for it unless it was an API key. A
-// request without a credential is nothing for the log.
-func (g *Gate) refuse(credential, text string) *Fault {
-	if credential == "" {
-		return fault(http.StatusUnauthorized, "%s", text)
-	}
-	return g.refuseFor(g.past.rejection(credential), text)
-}
-
-func (g *Gate) refuseFor(r *Rejection, text string) *Fault {
+// refuseFor returns the fault for a rejection, with a text that Salt has for it unless it was an API key.
+func refuseFor(r *Rejection, text string) *Fault {
 	switch {
 	case !r.wasKey:
 	case r.Why == whyRevoked:
@@ -139,8 +131,8 @@ func (g *Gate) refuseFor(r *Rejection, text string) *Fault {
 }
 
 // elsewhere returns the fault of a token whose user may not come from an address.
-func (g *Gate) elsewhere(t Token) *Fault {
-	return g.refuseFor(t.rejection(whyAddress), textNoSession)
+func elsewhere(t Token) *Fault {
+	return refuseFor(t.rejection(whyAddress), textNoSession)
 }
 
 func (t Token) rejection(why string) *Rejection {
@@ -149,24 +141,6 @@ func (t Token) rejection(why string) *Rejection {
 		r.Key, r.wasKey = auth.KeyID(t.Value), true
 	}
 	return r
-}
-
-// explain adds to the refusal of an order by the master whether its token is valid.
-func (g *Gate) explain(token string, err error) error {
-	f, ok := errors.AsType[*Fault](err)
-	if !ok || f.Status != http.StatusUnauthorized || token == "" {
-		return err
-	}
-	if _, ok := errors.AsType[*Rejection](err); ok {
-		return err
-	}
-	explained := *f
-	if t, err := g.find(token); err == nil {
-		explained.Err = t.rejection(whyScope)
-	} else {
-		explained.Err = g.past.rejection(token)
-	}
-	return &explained
 }
 
 // Refused writes into the log why the credential of a request from an address was refused, if err says so

@@ -3,6 +3,7 @@ package netapi
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -443,4 +444,13 @@ func (d *Door) HookSecret(path string) string {
 		}
 	}
 	return ""
+}
+
+// enables returns a *Fault for a client that netapi_enable_clients does not name.
+func (s *Settings) enables(client string) error {
+	if slices.Contains(s.Clients, client) {
+		return nil
+	}
+	return fault(http.StatusBadRequest,
+		"Client disabled: '%s'. Add to 'netapi_enable_clients' master config option to enable.", client)
 }
