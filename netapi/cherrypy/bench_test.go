@@ -2,6 +2,7 @@ package cherrypy_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,6 +45,9 @@ func benchmark(b *testing.B, method, path, body string) {
 					if err != nil || answer.StatusCode != http.StatusOK {
 						b.Error(err, answer)
 						return
+					}
+					if _, err := io.Copy(io.Discard, answer.Body); err != nil { // else the connection is not used again
+						b.Error(err)
 					}
 					answer.Body.Close()
 				}

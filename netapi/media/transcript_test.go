@@ -2,7 +2,9 @@ package media
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pyjson"
@@ -71,4 +73,37 @@ func FuzzTranscript(f *testing.F) {
 			t.Fatalf("%q is written as %s, want %s (%v)", b, got, want, err)
 		}
 	})
+}
+
+// BenchmarkReturns writes what minions have returned. The ratio is the time by that for decoding it first.
+func BenchmarkReturns(b *testing.B) {
+	for _, minions := range []int{4, 400} {
+		b.Run(fmt.Sprintf("minions=%d", minions), func(b *testing.B) {
+			returned := map[string]data.Raw{}
+			for id, v := range answer(minions).Value("return").([]any)[0].(*data.Map).All() {
+				returned[id.(string)] = raw(b, v)
+			}
+			var answers Answers
+			write := func(read func(data.Raw) (any, error)) time.Duration {
+				begin, all := time.Now(), data.NewMap()
+				for id, encoded := range returned {
+					v, err := read(encoded)
+					if err != nil {
+						b.Fatal(err)
+					}
+					all.Set(id, v)
+				}
+				if err := answers.Write(discard{http.Header{}}, get(), JSON, 200, data.NewMap("return", []any{all})); err != nil {
+					b.Fatal(err)
+				}
+				return time.Since(begin)
+			}
+			var encoded, decoded time.Duration
+			for b.Loop() {
+				encoded += write(func(v data.Raw) (any, error) { return v, nil })
+				decoded += write(func(v data.Raw) (any, error) { return payload.UnmarshalText(v, payload.WireLimits()) })
+			}
+			b.ReportMetric(float64(encoded)/float64(decoded), "ratio")
+		})
+	}
 }
