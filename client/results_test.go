@@ -600,7 +600,8 @@ func TestEncodedResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]any{}
-	for r, err := range l.Results(t.Context(), j, Wait{Timeout: time.Minute, Gather: time.Minute, Encoded: true}) {
+	w := Wait{Timeout: time.Minute, Gather: time.Minute, Encoded: true}
+	for r, err := range l.Results(t.Context(), j, w) {
 		if err != nil || r.Retcode != int64(0) {
 			t.Fatal(r, err)
 		}

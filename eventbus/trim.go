@@ -34,7 +34,7 @@ func Trimmed(v any) bool {
 	return false
 }
 
-// MayBeTrimmed is Trimmed for an encoded value. It is true too if the letters stand somewhere else in the value.
+// MayBeTrimmed is Trimmed for an encoded value. It is true too if the letters stand somewhere else in it.
 func MayBeTrimmed(v data.Raw) bool { return bytes.Contains(v, []byte(trimmed)) }
 
 // trim shortens the data of an event until it is smaller than max bytes. It replaces values larger

@@ -20,7 +20,9 @@ type dispatcher struct {
 
 // carryOut checks a chunk, which has the token of its caller, and carries it out. who is the name of the
 // sender as far as it is known.
-func (d *dispatcher) carryOut(ctx context.Context, c Caller, low *data.Map, do carrier) (who string, answer *Answer, err error) {
+func (d *dispatcher) carryOut(
+	ctx context.Context, c Caller, low *data.Map, do carrier,
+) (who string, answer *Answer, err error) {
 	if who, err = d.check(&c, low); err != nil {
 		return who, nil, err
 	}
@@ -49,7 +51,8 @@ func (d *dispatcher) check(c *Caller, low *data.Map) (who string, err error) {
 	}
 	name, _ := low.Value("client").(string)
 	if !slices.Contains(ClientNames(), name) {
-		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'", clip(data.Str(low.Value("client"))))
+		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'",
+			clip(data.Str(low.Value("client"))))
 	}
 	if err := d.gate.Settings.enables(name); err != nil {
 		return who, err
@@ -67,7 +70,9 @@ func (d *dispatcher) check(c *Caller, low *data.Map) (who string, err error) {
 
 // paced carries out a chunk, unless too many are under way. Wrong passwords in chunks are slowed down as
 // those of logins are.
-func (d *dispatcher) paced(ctx context.Context, c Caller, low *data.Map, who string, do carrier) (*Answer, error) {
+func (d *dispatcher) paced(
+	ctx context.Context, c Caller, low *data.Map, who string, do carrier,
+) (*Answer, error) {
 	if data.Truth(low.Value("token")) {
 		return d.limited(ctx, "user "+who, low, do)
 	}
@@ -75,7 +80,8 @@ func (d *dispatcher) paced(ctx context.Context, c Caller, low *data.Map, who str
 	if err != nil {
 		return nil, err
 	}
-	answer, err := d.limited(ctx, "address "+Network(c.From).Addr().String(), low, do) // the name is not proved yet
+	address := "address " + Network(c.From).Addr().String() // the name is not proved yet
+	answer, err := d.limited(ctx, address, low, do)
 	done(outcomeOf(err))
 	return answer, err
 }

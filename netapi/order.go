@@ -107,7 +107,8 @@ func (l *Local) carryOut(ctx context.Context, one *order) (*Answer, error) {
 		"runner": one.runner, "runner_async": one.runnerAsync, "wheel": one.wheel, "wheel_async": one.wheelAsync,
 	}[one.low.Text("client")]
 	if !ok {
-		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet", one.low.Text("client"))
+		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet",
+			one.low.Text("client"))
 	}
 	answer, err := do(ctx)
 	if err == nil {

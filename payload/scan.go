@@ -89,7 +89,8 @@ func (s *Scanner) End() error {
 	return nil
 }
 
-// IsText reports whether b is one value whose texts are all UTF-8, so that UnmarshalText decodes them as text.
+// IsText reports whether b is one value whose texts are all UTF-8, so that UnmarshalText decodes them as
+// text.
 func IsText(b []byte, l Limits) bool {
 	s, err := NewScanner(b, l)
 	return err == nil && s.isText() && s.End() == nil

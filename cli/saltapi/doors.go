@@ -28,7 +28,8 @@ func Connect(s Site) (Doors, error) {
 	o := streams(s.Settings)
 	o.Log = s.Log
 	o.Dial = func(ctx context.Context) (stream.Source, error) {
-		return s.Events.Subscribe(ctx, eventbus.SubscribeOptions{Name: "streams", MaxEvents: streamEvents, MaxBytes: streamBytes})
+		return s.Events.Subscribe(ctx, eventbus.SubscribeOptions{Name: "streams",
+			MaxEvents: streamEvents, MaxBytes: streamBytes})
 	}
 	hub := stream.New(o)
 	bus := netapi.NewBus(s.Sockets, options)

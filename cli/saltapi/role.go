@@ -123,7 +123,8 @@ func (p *program) build(ports []net.Listener) error {
 		return &config.About{Option: "token_dir", Err: err}
 	}
 	p.closers = append(p.closers, tokens.Close)
-	events := eventbus.NewShare(host.Sockets(), eventbus.ShareOptions{MaxEventSize: p.loaded.cfg.MaxEventSize, Log: p.log})
+	events := eventbus.NewShare(host.Sockets(), eventbus.ShareOptions{
+		MaxEventSize: p.loaded.cfg.MaxEventSize, Log: p.log})
 	doors, err := p.brings.Connect(Site{Config: p.loaded.cfg, Opts: opts, Settings: p.loaded.settings, Sockets: host.Sockets(),
 		Events: events, Log: p.log})
 	if err != nil {

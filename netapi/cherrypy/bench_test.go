@@ -46,7 +46,8 @@ func benchmark(b *testing.B, method, path, body string) {
 						b.Error(err, answer)
 						return
 					}
-					if _, err := io.Copy(io.Discard, answer.Body); err != nil { // else the connection is not used again
+					// else the connection is not used again
+					if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 						b.Error(err)
 					}
 					answer.Body.Close()

@@ -11,7 +11,9 @@ func jobs(q *request) error {
 	if jid := q.name("jid"); jid != "" {
 		return oneJob(q, jid)
 	}
-	list, err := q.jobLists.List(q.r.URL.Query(), q.Now(), func(low *data.Map) (any, error) { return q.one(q.caller, low) })
+	list, err := q.jobLists.List(q.r.URL.Query(), q.Now(), func(low *data.Map) (any, error) {
+		return q.one(q.caller, low)
+	})
 	if err != nil {
 		return err
 	}

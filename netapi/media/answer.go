@@ -70,7 +70,9 @@ func encodeAs(dst []byte, f Format, v any) ([]byte, error) {
 }
 
 // send sends an answer, compressed if the client wants that.
-func (a *Answers) send(w http.ResponseWriter, r *http.Request, kind string, status int, body []byte) (err error) {
+func (a *Answers) send(
+	w http.ResponseWriter, r *http.Request, kind string, status int, body []byte,
+) (err error) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	addVary(h)

@@ -58,7 +58,8 @@ func TestWrite(t *testing.T) {
 		{"values of one host", self, `{"set": ["a", {"b": [1, "x"]}], "object": {}, "sent": "y", "raw": true}`,
 			"object: {}\nraw: true\nsent: y\nset:\n- a\n- b:\n  - 1\n  - x\n"},
 		{"one message", raw(t, "x"), `"x"`, "x\n"},
-		{"a message with a key twice", data.NewMap("m1", data.Raw{0x82, 0xa1, 'a', 0x01, 0xa1, 'a', 0x02}, "m2", raw(t, "x")),
+		{"a message with a key twice",
+			data.NewMap("m1", data.Raw{0x82, 0xa1, 'a', 0x01, 0xa1, 'a', 0x02}, "m2", raw(t, "x")),
 			`{"m1": {"a": 2}, "m2": "x"}`, "m1:\n  a: 2\nm2: x\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -256,13 +257,13 @@ func TestAnswersStayApart(t *testing.T) {
 	wait.Wait()
 
 	for _, coding := range []string{"identity", "gzip"} {
-		broken := &holder{ResponseWriter: httptest.NewRecorder()}
-		if err := answers.Write(broken, get("Accept-Encoding", coding), JSON, 200, strings.Repeat("a", 5000)); err == nil {
+		broken, r := &holder{ResponseWriter: httptest.NewRecorder()}, get("Accept-Encoding", coding)
+		if err := answers.Write(broken, r, JSON, 200, strings.Repeat("a", 5000)); err == nil {
 			t.Fatal("a connection that breaks off is no error")
 		}
 		before := string(broken.held)
 		for range 20 {
-			if err := answers.Write(httptest.NewRecorder(), get("Accept-Encoding", coding), JSON, 200, strings.Repeat("b", 5000)); err != nil {
+			if err := answers.Write(httptest.NewRecorder(), r, JSON, 200, strings.Repeat("b", 5000)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -118,8 +118,8 @@ func (t *transcript) separate(i int) {
 	}
 }
 
-// keys are the keys of one map so far. They know hashes alone: a value whose keys have the same hash by chance
-// is decoded in vain.
+// keys are the keys of one map so far. They know hashes alone: a value whose keys have the same hash by
+// chance is decoded in vain.
 type keys struct {
 	t     *transcript
 	from  int

@@ -27,7 +27,8 @@ func TestTranscript(t *testing.T) {
 		value data.Raw
 		want  string // "" if it must be decoded
 	}{
-		{"scalars", raw(t, []any{nil, true, false, int64(-7), 0.5, 1e300, "é\"\n\x00"}), `[null, true, false, -7, 0.5, 1e+300, "é\"\n\u0000"]`},
+		{"scalars", raw(t, []any{nil, true, false, int64(-7), 0.5, 1e300, "é\"\n\x00"}),
+			`[null, true, false, -7, 0.5, 1e+300, "é\"\n\u0000"]`},
 		{"maps", raw(t, data.NewMap("b", data.NewMap("b", []any{}), "a", data.NewMap())), `{"b": {"b": []}, "a": {}}`},
 		{"many keys", raw(t, crowd), string(crowded)},
 		{"a key twice", data.Raw{0x82, 0xa1, 'a', 0x01, 0xa1, 'a', 0x02}, ""},
@@ -55,7 +56,8 @@ func TestTranscript(t *testing.T) {
 
 // FuzzTranscript checks that what can be written without being decoded is the same as otherwise.
 func FuzzTranscript(f *testing.F) {
-	for _, b := range []string{"\x82\xa1a\x01\xa1b\x92\xc3\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00", "\x82\xa1a\x01\xa1a\x02", "\xa1\xff", "\xc4\x01a",
+	for _, b := range []string{"\x82\xa1a\x01\xa1b\x92\xc3\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00",
+		"\x82\xa1a\x01\xa1a\x02", "\xa1\xff", "\xc4\x01a",
 		"\x81\x01\x02", "\x91\x80", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "\x92\x01"} {
 		f.Add([]byte(b))
 	}
@@ -93,7 +95,8 @@ func BenchmarkReturns(b *testing.B) {
 					}
 					all.Set(id, v)
 				}
-				if err := answers.Write(discard{http.Header{}}, get(), JSON, 200, data.NewMap("return", []any{all})); err != nil {
+				err := answers.Write(discard{http.Header{}}, get(), JSON, 200, data.NewMap("return", []any{all}))
+				if err != nil {
 					b.Fatal(err)
 				}
 				return time.Since(begin)
@@ -101,7 +104,9 @@ func BenchmarkReturns(b *testing.B) {
 			var encoded, decoded time.Duration
 			for b.Loop() {
 				encoded += write(func(v data.Raw) (any, error) { return v, nil })
-				decoded += write(func(v data.Raw) (any, error) { return payload.UnmarshalText(v, payload.WireLimits()) })
+				decoded += write(func(v data.Raw) (any, error) {
+					return payload.UnmarshalText(v, payload.WireLimits())
+				})
 			}
 			b.ReportMetric(float64(encoded)/float64(decoded), "ratio")
 		})

@@ -58,9 +58,10 @@ func TestJobLists(t *testing.T) {
 	}
 	own, ownLists := &jobsMaster{t: t}, &JobLists{}
 	check("no condition", list(ownLists, own, "", now), "1 2 3")
-	check("what the master selects", list(ownLists, own, "minion=m1&limit=2&before=3&fun=a,b&user=ann&target=*", now), "2 1")
-	check("orders", strings.Join(own.orders, "; "), "{}; {'search_function': ['a,b'], 'search_target': ['*'], 'search_user': ['ann'], "+
-		"'search_minion': 'm1', 'before': '3', 'limit': 2}")
+	query := "minion=m1&limit=2&before=3&fun=a,b&user=ann&target=*"
+	check("what the master selects", list(ownLists, own, query, now), "2 1")
+	check("orders", strings.Join(own.orders, "; "), "{}; {'search_function': ['a,b'], 'search_target': ['*'], "+
+		"'search_user': ['ann'], 'search_minion': 'm1', 'before': '3', 'limit': 2}")
 
 	salt, saltLists := &jobsMaster{t: t, isSalt: true}, &JobLists{}
 	check("Salt's master", list(saltLists, salt, "minion=m1&limit=2", now), "2")

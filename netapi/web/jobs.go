@@ -74,7 +74,9 @@ func (f JobFilter) matches(id string, job *data.Map) bool {
 		if !ok {
 			list = []any{v}
 		}
-		return pattern == "" || slices.ContainsFunc(list, func(e any) bool { return loader.Glob(pattern, data.Str(e)) })
+		return pattern == "" || slices.ContainsFunc(list, func(e any) bool {
+			return loader.Glob(pattern, data.Str(e))
+		})
 	}
 	return (f.before == "" || id < f.before) && glob(f.function, job.Value("Function")) && glob(f.user, job.Value("User")) &&
 		glob(f.target, job.Value("Target")) && (f.minion == "" || names(job, f.minion))

@@ -8,7 +8,8 @@ import (
 )
 
 // CarryOut carries out chunks one after the other. The first error ends it. missing has an item for each
-// chunk that asks for it with missing: true, and is nil if none does. What minions have returned may be data.Raw.
+// chunk that asks for it with missing: true, and is nil if none does. What minions have returned may be
+// data.Raw.
 func CarryOut(ctx context.Context, g *netapi.Gate, c netapi.Caller, low []*data.Map) (items, missing []any, err error) {
 	items = []any{}
 	for _, chunk := range low {

@@ -60,7 +60,8 @@ func TestJobFilter(t *testing.T) {
 			t.Errorf("%q selects %q, want %q", query, got, want)
 		}
 	}
-	several := data.NewMap("1", data.NewMap("Function", []any{"test.ping", "cmd.run"}, "Target", []any{"m1", "m2"}))
+	several := data.NewMap("1",
+		data.NewMap("Function", []any{"test.ping", "cmd.run"}, "Target", []any{"m1", "m2"}))
 	if got := (JobFilter{function: "cmd.*", target: "m2"}).Apply(several).(*data.Map).Len(); got != 1 {
 		t.Errorf("a job of several functions is %d jobs", got)
 	}

@@ -393,8 +393,8 @@ func TestNewestAreFound(t *testing.T) {
 		if i < 3 {
 			fun = "test.echo"
 		}
-		save(t, s, fmt.Sprintf("20230102030405%06d", i), data.NewMap("fun", fun, "tgt", "web1", "tgt_type", "glob", "user", "root"),
-			[]string{"web1"}, nil)
+		load := data.NewMap("fun", fun, "tgt", "web1", "tgt_type", "glob", "user", "root")
+		save(t, s, fmt.Sprintf("20230102030405%06d", i), load, []string{"web1"}, nil)
 	}
 	for _, tt := range []struct {
 		fun   string
@@ -407,7 +407,8 @@ func TestNewestAreFound(t *testing.T) {
 		{"nosuch", 1, ""},
 		{"test.echo", 1 << 62, "20230102030405000000 20230102030405000001 20230102030405000002"},
 	} {
-		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("search_function", tt.fun, "limit", tt.limit))
+		words := data.NewMap("search_function", tt.fun, "limit", tt.limit)
+		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, words)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -452,7 +453,8 @@ func manyJobs(b *testing.B, n int) *loader.Registry {
 				if err != nil {
 					return err
 				}
-				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
+				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw,
+					Minions: []string{"web1"}, Started: at})
 				if err != nil {
 					return err
 				}
