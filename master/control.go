@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/channel"
@@ -257,6 +258,9 @@ func (c *control) doRunner(ctx context.Context, cmd *channel.Command) (any, erro
 	}
 }
 
+// stampLayout is that of `_stamp` in the data of events.
+const stampLayout = "2006-01-02T15:04:05.000000"
+
 // doWheel calls a wheel function and returns its result. It fires one pair of events, as Salt does
 // since 3008.
 func (c *control) doWheel(ctx context.Context, cmd *channel.Command) (any, error) {
@@ -267,6 +271,7 @@ func (c *control) doWheel(ctx context.Context, cmd *channel.Command) (any, error
 	call.Tag = true
 	done := c.wheel.Run(ctx, call)
 	done.Delete("fun_args") // not in Salt's reply
+	done.Set("_stamp", time.Now().UTC().Format(stampLayout))
 	return data.NewMap("tag", runners.Wheel.Tag(call.JID), "data", done), nil
 }
 

@@ -3,7 +3,6 @@ package netapi
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -127,9 +126,6 @@ func (o *order) wheel(ctx context.Context) (*Answer, error) {
 	}
 	if body, ok := done.Value("data").(*data.Map); ok { // in the form of 3006, whatever the master's release
 		body.Delete("retcode")
-		if !body.Has("_stamp") {
-			body.Set("_stamp", time.Now().UTC().Format("2006-01-02T15:04:05.000000"))
-		}
 	}
 	return &Answer{Items: []any{done}}, nil
 }
