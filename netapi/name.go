@@ -22,6 +22,15 @@ func sameName(user string) string {
 	return strings.Join(strings.Fields(norm.NFKC.String(user)), " ")
 }
 
+// AddressOf returns the address in one of a connection, such as 10.0.0.1:4711; the zero Addr if it is none.
+func AddressOf(remote string) netip.Addr {
+	a, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
+}
+
 // Network returns the network by which an address counts: an address of IPv4, the /64 of one of IPv6.
 // The zero Prefix stands for no address.
 func Network(from netip.Addr) netip.Prefix {

@@ -44,6 +44,7 @@ type program struct {
 	group   *daemon.Group
 	parts   []daemon.Part
 	servers []*serve.Server
+	bodies  *serve.Bodies // of all servers
 	closers []func() error
 }
 
@@ -130,7 +131,7 @@ func (p *program) build(ports []net.Listener) error {
 	if err != nil {
 		return err
 	}
-	p.parts = doors.Parts
+	p.parts, p.bodies = doors.Parts, serve.NewBodies(largestBody(p.loaded.settings))
 	master, pace := p.master(host, out, events), netapi.NewPace(nil)
 	for i, one := range sections(p.loaded.settings) {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
@@ -148,6 +149,15 @@ func (p *program) build(ports []net.Listener) error {
 	}
 	p.parts = append(p.parts, daemon.Part{Name: "ports", Vital: true, Run: daemon.Always(p.serve)})
 	return nil
+}
+
+// largestBody returns the largest max_request_body_size of the sections.
+func largestBody(s *netapi.Settings) int64 {
+	largest := int64(0)
+	for _, one := range sections(s) {
+		largest = max(largest, one.door.MaxBody)
+	}
+	return largest
 }
 
 // serve serves all doors until ctx ends or one of them fails. They stop at the same time: each may need
@@ -197,7 +207,7 @@ func (p *program) addDoor(one section, open Open, console OpenConsole, gate *net
 	if err != nil {
 		return &config.About{Option: one.name, Err: fmt.Errorf("%s: %w", one.name, err)}
 	}
-	s, err := serve.New(port, serve.Options{Name: one.name, Door: one.door, Handler: h, Log: p.log})
+	s, err := serve.New(port, serve.Options{Name: one.name, Door: one.door, Handler: h, Bodies: p.bodies, Log: p.log})
 	if err != nil {
 		return &config.About{Option: one.name, Err: err}
 	}

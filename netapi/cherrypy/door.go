@@ -101,7 +101,6 @@ type route struct {
 	parts int
 	query []string // keys of the query that GET takes; nil: none. POST takes any
 	bare  bool     // it chooses its own form of answers and reads its own body
-	small bool     // its bodies hold a login
 }
 
 type action func(*request) error
@@ -125,9 +124,9 @@ func (d *door) allRoutes() map[string]*route {
 		"run": {get: welcome, gets: "The names of the clients",
 			post: runAlone, posts: "Carry out chunks with credentials of their own"},
 		"token": {get: welcome, gets: "The names of the clients",
-			post: makeToken, posts: "Make tokens of the master", small: true},
+			post: makeToken, posts: "Make tokens of the master"},
 		"keys": {get: keys, gets: "Keys of minions by state, or fingerprints",
-			post: makeKeys, posts: "Make and accept a pair of keys", small: true,
+			post: makeKeys, posts: "Make and accept a pair of keys",
 			parts: 1, query: []string{"mid"}, login: byItself},
 		"events": {get: events, gets: "The events of the master, as an event stream",
 			query: append(token, "tag", "job", "after"), bare: true, login: byItself},
@@ -138,7 +137,7 @@ func (d *door) allRoutes() map[string]*route {
 			login: always, parts: 1, query: []string{"mid"}},
 		"jobs": {get: jobs, gets: "Jobs, or one job with its returns", post: lowstate, posts: "Carry out chunks of lowdata",
 			login: always, parts: 1, query: append(web.JobFilterKeys(), "jid", "timeout")},
-		"login":        {get: pleaseLogIn, gets: "How to log in", post: logIn, posts: "Begin a session", small: true},
+		"login":        {get: pleaseLogIn, gets: "How to log in", post: logIn, posts: "Begin a session"},
 		"logout":       {post: logOut, posts: "End the session", login: always},
 		"livez":        {get: live, gets: "Whether the program runs", bare: true},
 		"readyz":       {get: ready, gets: "Whether the master can be reached", bare: true},
@@ -220,17 +219,14 @@ func (q *request) serve() error {
 		return err
 	}
 	limit := q.Door.MaxBody
-	if q.route.small {
-		limit = min(limit, smallBody)
+	if q.caller.Token == "" && q.route.login != hooks {
+		limit = min(limit, web.BodyBeforeLogin)
 	}
 	if q.body, err = media.Read(q.r, limit); err != nil {
 		return err
 	}
 	return do(q)
 }
-
-// smallBody limits bodies that hold a login, in bytes.
-const smallBody = 64 << 10
 
 // below returns a path below root_prefix. It answers requests for other paths itself.
 func (q *request) below(path string) (string, bool) {

@@ -3,13 +3,13 @@ package serve
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/netapi"
 )
 
 // stamp is the time of a line, as Apache writes it.
@@ -28,8 +28,8 @@ func line(r *http.Request, began time.Time, status int, bytes int64) string {
 
 // client returns the address of a connection without its port.
 func client(remote string) string {
-	if a, err := netip.ParseAddrPort(remote); err == nil {
-		return a.Addr().Unmap().String()
+	if a := netapi.AddressOf(remote); a.IsValid() {
+		return a.String()
 	}
 	return "-"
 }

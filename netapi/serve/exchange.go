@@ -9,9 +9,12 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/brineproject/brine/netapi"
 )
 
 // serve answers one request.
@@ -24,7 +27,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.open.remove(e)
 	own := r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {
-		e.body = &body{ReadCloser: r.Body, exchange: e}
+		e.body = &body{ReadCloser: r.Body, exchange: e, from: netapi.Network(netapi.AddressOf(r.RemoteAddr))}
+		defer e.body.release()
 		own.Body = e.body
 	}
 	if r.ProtoMajor == 1 {
@@ -136,6 +140,7 @@ func (e *exchange) finishBody() {
 	if e.body == nil || e.body.over || e.ownRead || e.request.ProtoMajor > 1 || e.request.Header.Get("Expect") != "" {
 		return
 	}
+	e.body.discarded = true
 	_, _ = io.CopyN(io.Discard, e.body, 256<<10) // the server closes the connection where more is left
 }
 
@@ -178,16 +183,39 @@ type body struct {
 	began    time.Time // of the first reading
 	read     int64
 	over     bool // all has been read, or nothing more can be
+
+	from      netip.Prefix
+	counted   int64 // bytes that count in Bodies
+	discarded bool  // what is read from now on is not kept
 }
 
 // errSlow is why the reading of a body fails.
 var errSlow = errors.New("the request body arrives too slowly")
 
-// Read reads a part. The error of a client that is too slow wraps os.ErrDeadlineExceeded.
+// count counts bytes until the request ends.
+func (b *body) count(n int64) error {
+	if b.discarded || n == 0 {
+		return nil
+	}
+	if err := b.exchange.server.Bodies.take(b.from, n); err != nil {
+		b.over = true
+		return err
+	}
+	b.counted += n
+	return nil
+}
+
+func (b *body) release() { b.exchange.server.Bodies.give(b.from, b.counted) }
+
+// Read reads a part. The error of a client that is too slow wraps os.ErrDeadlineExceeded; that of too many
+// bodies at a time is a *netapi.Fault.
 func (b *body) Read(p []byte) (int, error) {
 	e := b.exchange
 	if b.began.IsZero() {
 		b.began = time.Now()
+		if err := b.count(weight(e.request)); err != nil {
+			return 0, err
+		}
 	}
 	if !e.ownRead && !b.over {
 		most := e.server.limits
@@ -196,6 +224,9 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
+	if full := b.count(int64(n)); full != nil {
+		return 0, full
+	}
 	if err == nil {
 		return n, nil
 	}

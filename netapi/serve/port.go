@@ -68,7 +68,7 @@ func (p *port) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: raw, port: p, from: place(raw.RemoteAddr())}
+		c := &conn{Conn: raw, port: p, from: netapi.Network(netapi.AddressOf(raw.RemoteAddr().String()))}
 		if err := p.admit(c); err != nil {
 			p.denied.Warnf(p.log, c.from.String(), "connection from %s closed: %v", c.from.Addr(), err)
 			_ = raw.Close()
@@ -76,15 +76,6 @@ func (p *port) Accept() (net.Conn, error) {
 		}
 		return c, nil
 	}
-}
-
-// place returns the network by which an address counts.
-func place(a net.Addr) netip.Prefix {
-	full, err := netip.ParseAddrPort(a.String())
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return netapi.Network(full.Addr())
 }
 
 func (p *port) admit(c *conn) error {

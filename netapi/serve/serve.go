@@ -9,7 +9,8 @@
 // second for each KiB. A client that accepts no bytes for 60 s is disconnected. Connections without a
 // request are closed after 60 s. There may be 2,000 connections besides the streams of max_streams, and from
 // one address 500 besides those of max_streams_per_user. Addresses of IPv6 count by their /64, and
-// those of this host are not limited, because a proxy may stand there.
+// those of this host are not limited, because a proxy may stand there. The bodies that are being read and
+// answered have a limit too: see Bodies.
 //
 // A response of the type text/event-stream, and a connection that a handler takes over, is a stream:
 // it may last as long as it likes, and its request's context ends at once when the server stops.
@@ -39,6 +40,7 @@ type Options struct {
 	Name    string // of the section: rest_cherrypy
 	Door    *netapi.Door
 	Handler http.Handler
+	Bodies  *Bodies // nil means the server's own
 	Log     logrus.FieldLogger
 }
 
@@ -64,6 +66,10 @@ func limitsOf(d *netapi.Door) limits {
 // maxHeader is the largest header of a request in bytes.
 const maxHeader = 64 << 10
 
+// unread is how much a connection of HTTP/2 may send that no handler has read yet, in bytes. It is the least
+// that the protocol allows.
+const unread = 64 << 10
+
 // A Server serves one door. It runs once.
 type Server struct {
 	Options
@@ -82,6 +88,9 @@ type Server struct {
 func New(l net.Listener, o Options) (*Server, error) { return newServer(l, o, limitsOf(o.Door)) }
 
 func newServer(l net.Listener, o Options, most limits) (*Server, error) {
+	if o.Bodies == nil {
+		o.Bodies = NewBodies(o.Door.MaxBody)
+	}
 	s := &Server{Options: o, limits: most, port: newPort(l, most, o.Log)}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", o.Name, err), l.Close(), s.access.close(), s.errors.close())
@@ -92,7 +101,8 @@ func newServer(l net.Listener, o Options, most limits) (*Server, error) {
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: most.header, IdleTimeout: most.idle,
 		MaxHeaderBytes: maxHeader, ConnState: s.port.state, Protocols: protocols,
-		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100, SendPingTimeout: most.idle, WriteByteTimeout: most.write},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100, SendPingTimeout: most.idle, WriteByteTimeout: most.write,
+			MaxReceiveBufferPerConnection: unread, MaxReceiveBufferPerStream: unread},
 		ErrorLog: log.New(noises{s}, "", 0),
 	}
 	return s, nil

@@ -235,7 +235,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 func TestAFastBodyMayTakeLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		noted := &deadlines{}
-		e := &exchange{server: &Server{limits: limits{body: time.Minute, rate: 1000}}, control: http.NewResponseController(noted)}
+		server := &Server{Options: Options{Bodies: NewBodies(0)}, limits: limits{body: time.Minute, rate: 1000}}
+		e := &exchange{server: server, control: http.NewResponseController(noted), request: &http.Request{}}
 		b := &body{ReadCloser: io.NopCloser(strings.NewReader(strings.Repeat("x", 5000))), exchange: e}
 		begin := time.Now()
 		part := make([]byte, 2500)
@@ -352,7 +353,7 @@ func TestAddressesAreLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &conn{Conn: &net.TCPConn{}, port: p, from: place(a)}
+		c := &conn{Conn: &net.TCPConn{}, port: p, from: netapi.Network(netapi.AddressOf(a.String()))}
 		return c, p.admit(c)
 	}
 	for _, tt := range []struct {

@@ -88,6 +88,7 @@ type route struct {
 	login     access
 	parts     int  // most parts of the path that may follow; -1 means any number. POST takes none, or any
 	bare      bool // it chooses its own form of answers
+	hook      bool // it fires events
 }
 
 type action func(*request) error
@@ -110,7 +111,7 @@ func (d *door) allRoutes() map[string]*route {
 		"run":     {get: welcome, post: runAlone},
 		"events":  {get: events, login: always, bare: true},
 	}
-	hooks := &route{post: hook, login: always, parts: -1}
+	hooks := &route{post: hook, login: always, parts: -1, hook: true}
 	if d.Door.OpenWebhook {
 		hooks.login = anybody
 	}
@@ -158,7 +159,11 @@ func (q *request) serve() error {
 			return err
 		}
 	}
-	if q.body, err = media.Read(q.r, q.Door.MaxBody); err != nil {
+	limit := q.Door.MaxBody
+	if q.caller.Token == "" && !q.route.hook {
+		limit = min(limit, web.BodyBeforeLogin)
+	}
+	if q.body, err = media.Read(q.r, limit); err != nil {
 		return err
 	}
 	return do(q)

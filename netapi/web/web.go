@@ -15,14 +15,11 @@ import (
 // CookieName is the cookie with the id of a session, or with a token.
 const CookieName = "session_id"
 
+// BodyBeforeLogin limits the body of a request whose login is in that body, or that needs none, in bytes.
+const BodyBeforeLogin = 64 << 10
+
 // Address returns the address of the client of r, the zero Addr if it is none.
-func Address(r *http.Request) netip.Addr {
-	a, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Addr().Unmap()
-}
+func Address(r *http.Request) netip.Addr { return netapi.AddressOf(r.RemoteAddr) }
 
 // HeaderCredential returns what a header of r names as its login: X-Auth-Token, else Authorization with
 // Bearer and a token or an API key; "" if it has neither. Bearers of another form are for others, such as
