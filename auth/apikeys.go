@@ -62,8 +62,8 @@ func (t *Tokens) AddKey(k APIKey) (secret string, added APIKey, err error) {
 	if err := k.check(t.now()); err != nil {
 		return "", k, fmt.Errorf("make key: %w", err)
 	}
-	if t.count.Load() >= t.most {
-		return "", k, fmt.Errorf("make key %s: %w", k.Name, errFull)
+	if err := t.room(holder{KeySystem, ""}); err != nil {
+		return "", k, fmt.Errorf("make key %s: %w", k.Name, err)
 	}
 	all, err := t.Keys()
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *Tokens) AddKey(k APIKey) (secret string, added APIKey, err error) {
 	if err != nil {
 		return "", k, fmt.Errorf("make key %s: %w", k.Name, err)
 	}
-	t.count.Add(1)
+	t.census.add(file, holder{KeySystem, ""})
 	return secret, k, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/crypto"
@@ -24,11 +23,10 @@ import (
 // Tokens stores the tokens of a master, one file each in token_dir, in Salt's format
 // (salt/tokens/localfs.py).
 type Tokens struct {
-	root  *os.Root
-	hash  string
-	now   func() time.Time
-	count atomic.Int64 // upper bound of the number of files, recounted by Clean
-	most  int64
+	root   *os.Root
+	hash   string
+	now    func() time.Time
+	census *census
 }
 
 // ErrNoToken is returned if a token does not exist, has expired, or cannot be read.
@@ -52,8 +50,11 @@ func (e *ExpiredError) Unwrap() error { return ErrNoToken }
 // errFull is returned by Add if there are too many tokens.
 var errFull = errors.New("there are too many tokens")
 
-// mostTokens is the approximate maximum number of tokens.
-const mostTokens = 100_000
+// mostTokens is the approximate maximum number of tokens, mostTokensOfName that of one user.
+const (
+	mostTokens       = 100_000
+	mostTokensOfName = 5_000
+)
 
 // isTokenName reports whether a text can be a token. Other names are never looked up.
 func isTokenName(s string) bool {
@@ -87,23 +88,17 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if err := root.Chmod(".", 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("token_dir: %w", err), root.Close())
 	}
-	t := &Tokens{root: root, hash: hash, now: now, most: mostTokens}
-	all, err := t.List()
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	t.count.Store(int64(len(all)))
-	return t, nil
+	return &Tokens{root: root, hash: hash, now: now, census: newCensus()}, nil
 }
 
 // Close closes the directory.
 func (t *Tokens) Close() error { return t.root.Close() }
 
 // Add stores m under a new token and sets the field token of m. It fails if there are mostTokens
-// already.
+// already, or mostTokensOfName of the user of m.
 func (t *Tokens) Add(m *data.Map) error {
-	if t.count.Load() >= t.most {
-		return fmt.Errorf("store token: %w", errFull)
+	if err := t.room(holderOf(m)); err != nil {
+		return fmt.Errorf("store token: %w", err)
 	}
 	h, err := crypto.NewHash(t.hash)
 	if err != nil {
@@ -121,7 +116,7 @@ func (t *Tokens) Add(m *data.Map) error {
 	if err := t.write(name, raw); err != nil {
 		return fmt.Errorf("store token: %w", err)
 	}
-	t.count.Add(1)
+	t.census.add(name, holderOf(m))
 	return nil
 }
 
@@ -250,7 +245,12 @@ func (t *Tokens) Delete(name string) error {
 	}
 	err := t.root.Remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = t.root.Remove(fileOfKey(name))
+		t.census.remove(name)
+		name = fileOfKey(name)
+		err = t.root.Remove(name)
+	}
+	if err == nil {
+		t.census.remove(name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete a token: %w", err)
@@ -289,7 +289,6 @@ func (t *Tokens) Clean(ctx context.Context) (int, error) {
 			n++
 		}
 	}
-	t.count.Store(int64(len(all) - n))
 	return n, t.cleanTemp()
 }
 

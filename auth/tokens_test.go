@@ -260,7 +260,7 @@ func TestTokensAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	c := &clock{time.Unix(1800000000, 0)}
 	s := openTokens(t, dir, c)
-	s.most = 3
+	s.census.most = 3
 	add := func(s *Tokens) error {
 		return s.Add(data.NewMap("name", "fred", "eauth", "people", "expire", 1.8e9+60))
 	}
@@ -268,7 +268,7 @@ func TestTokensAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openTokens(t, dir, c)
-	again.most = 3
+	again.census.most = 3
 	if err := add(s); !errors.Is(err, errFull) {
 		t.Errorf("one too many: %v", err)
 	}
@@ -278,6 +278,64 @@ func TestTokensAreBounded(t *testing.T) {
 	c.at = c.at.Add(time.Hour)
 	if n, err := s.Clean(t.Context()); n != 3 || err != nil || add(s) != nil {
 		t.Errorf("Clean = %d, %v; no room afterwards", n, err)
+	}
+}
+
+// TestTokensOfOneUserLeaveRoom checks that nobody can use up the tokens of all.
+func TestTokensOfOneUserLeaveRoom(t *testing.T) {
+	dir := t.TempDir()
+	c := &clock{time.Unix(1800000000, 0)}
+	s := openTokens(t, dir, c)
+	s.census.mostOfName = 2
+	add := func(s *Tokens, system, name string) error {
+		return s.Add(data.NewMap("name", name, "eauth", system, "expire", 1.8e9+600))
+	}
+	if err := errors.Join(add(s, "pam", "fred"), add(s, "pam", "fred")); err != nil {
+		t.Fatal(err)
+	}
+	err := add(s, "pam", "fred")
+	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "fred (pam) has 2") {
+		t.Errorf("one too many of a user: %v", err)
+	}
+	if err := errors.Join(add(s, "pam", "ann"), add(s, "ldap", "fred")); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	again := openTokens(t, dir, c)
+	again.census.mostOfName = 2
+	if err := add(again, "pam", "fred"); !errors.Is(err, errFull) {
+		t.Errorf("after a start: %v", err)
+	}
+	if _, _, err := again.AddKey(APIKey{Name: "ci", User: "fred", Rights: []any{".*"}}); err != nil {
+		t.Errorf("a key for that user: %v", err)
+	}
+}
+
+// TestTokensThatOthersDeleteMakeRoom checks that a store does not count what another program, such as the
+// master, has deleted.
+func TestTokensThatOthersDeleteMakeRoom(t *testing.T) {
+	dir := t.TempDir()
+	c := &clock{time.Unix(1800000000, 0)}
+	s := openTokens(t, dir, c)
+	s.census.most = 4
+	other := openTokens(t, dir, c)
+	for round := range 5 {
+		var made []string
+		for range 4 {
+			m := data.NewMap("name", "ann", "eauth", "oidc", "expire", 1.8e9+600)
+			if err := s.Add(m); err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			made = append(made, m.Text("token"))
+		}
+		if err := s.Add(data.NewMap("name", "ann", "eauth", "oidc", "expire", 1.8e9+600)); !errors.Is(err, errFull) {
+			t.Fatalf("one too many: %v", err)
+		}
+		for _, token := range made {
+			if err := other.Delete(token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.at = c.at.Add(2 * time.Second)
 	}
 }
 

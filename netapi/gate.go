@@ -2,6 +2,7 @@ package netapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -97,14 +98,34 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 // begin makes a session for a token, and ends the session with the id old.
 func (g *Gate) begin(token Token, old string) *Session {
 	g.credentials.past.note(token.Value, trace{token.User, "", token.Expire, ""})
-	made, replaced := g.sessions.add(old, token)
-	if replaced != "" {
-		if err := g.Tokens.Delete(replaced); err != nil {
-			g.Log.Errorf("delete the token that a new login of %s replaces: %v", clip(token.User), err)
-		}
-		g.lives.forget(replaced)
-	}
+	made := g.sessions.add(old, token)
+	g.tidy()
 	return made
+}
+
+// deleteEnded deletes the tokens of sessions that have ended: nobody else knows them.
+func (g *Gate) deleteEnded() error {
+	var last error
+	for _, t := range g.sessions.taken() {
+		if err := g.Tokens.Delete(t.Value); err != nil {
+			last = fmt.Errorf("delete the token of a session of %s that has ended: %w", clip(t.User), err)
+		}
+		g.lives.forget(t.Value)
+	}
+	return last
+}
+
+// tidy is deleteEnded where other sessions than that of the request have ended.
+func (g *Gate) tidy() {
+	if err := g.deleteEnded(); err != nil {
+		g.Log.Error(err)
+	}
+}
+
+// Close ends all sessions with their tokens.
+func (g *Gate) Close() error {
+	g.sessions.endAll()
+	return g.deleteEnded()
 }
 
 // MakeToken returns a token of the master for a login. As for Salt's POST /token, the client runner
@@ -179,6 +200,7 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 // a *Fault: there is no such session, or its user may not come from there (api_acl).
 func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
 	s := g.sessions.get(id)
+	g.tidy()
 	switch {
 	case s == nil:
 		return nil, g.credentials.refuse(id, textNoSession)
@@ -191,9 +213,7 @@ func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
 // LogOut ends a session and deletes its token, which Salt leaves valid.
 func (g *Gate) LogOut(s *Session) error {
 	g.sessions.end(s.ID, whyLoggedOut)
-	err := g.Tokens.Delete(s.Token.Value)
-	g.lives.forget(s.Token.Value)
-	return err
+	return g.deleteEnded()
 }
 
 // Valid reports whether the token of a caller still counts: it is there and has not expired.

@@ -3,8 +3,8 @@ package netapi
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -20,7 +20,7 @@ import (
 // A fakeMaster takes orders, and logins with the password "right".
 type fakeMaster struct {
 	orders []*data.Map
-	logins byte
+	logins int
 	tokens map[string]*data.Map
 	life   time.Duration
 	answer *Answer
@@ -32,7 +32,7 @@ func (m *fakeMaster) LogIn(_ context.Context, login *data.Map) (*data.Map, error
 		return nil, &Fault{Status: http.StatusUnauthorized, Text: textBadLogin}
 	}
 	m.logins++
-	token := strings.Repeat("ab", 31) + hex.EncodeToString([]byte{m.logins})
+	token := fmt.Sprintf("%s%04x", strings.Repeat("ab", 30), m.logins)
 	now := float64(time.Now().UnixNano()) / 1e9
 	t := data.NewMap("token", token, "name", login.Value("username"), "eauth", login.Value("eauth"), "start", now,
 		"expire", now+m.life.Seconds())
@@ -54,7 +54,7 @@ func (m *fakeMaster) Get(token string) (*data.Map, error) {
 
 func (m *fakeMaster) Add(t *data.Map) error {
 	m.logins++
-	t.Set("token", strings.Repeat("cd", 31)+hex.EncodeToString([]byte{m.logins}))
+	t.Set("token", fmt.Sprintf("%s%04x", strings.Repeat("cd", 30), m.logins))
 	m.tokens[t.Text("token")] = t
 	return nil
 }
@@ -161,28 +161,55 @@ func TestSessionsEnd(t *testing.T) {
 	})
 }
 
+// TestSessionsAreLimited logs in again and again. The store must have the tokens of the sessions that there
+// are, and no others, however the others have ended.
 func TestSessionsAreLimited(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	s := newSessions(func() time.Time { return now }, &past{})
-	token := Token{User: "ann", Expire: now.Add(time.Hour)}
-	first, _ := s.add("", token)
-	other, _ := s.add("", Token{User: "bob", Expire: token.Expire})
-	for range mostSessionsPerUser {
-		now = now.Add(time.Millisecond)
-		s.add("", token)
-	}
-	if len(s.byID) != mostSessionsPerUser+1 || s.get(first.ID) != nil || s.get(other.ID) == nil {
-		t.Errorf("%d sessions; the first is there: %v", len(s.byID), s.get(first.ID))
-	}
-	now = now.Add(2 * time.Hour)
-	s.add("", Token{User: "ann", Expire: now.Add(time.Hour)})
-	if len(s.byID) > 2 {
-		t.Errorf("%d sessions are left of those that have ended", len(s.byID))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g, m, _ := newGate(&Door{})
+		m.life = 20 * time.Hour
+		logIn := func(user string) *Session {
+			t.Helper()
+			time.Sleep(time.Millisecond)
+			s, err := g.LogIn(t.Context(), login(user, "right"), here, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		held := func(what string, want int) {
+			t.Helper()
+			if len(m.tokens) != want || len(g.sessions.byID) != want {
+				t.Errorf("%s: %d tokens of %d sessions, want %d", what, len(m.tokens), len(g.sessions.byID), want)
+			}
+		}
+		first, bob := logIn("ann"), logIn("bob")
+		for range mostSessionsPerUser - 1 {
+			logIn("ann")
+		}
+		held("as many as a user may have", mostSessionsPerUser+1)
+		last := logIn("ann")
+		held("one more", mostSessionsPerUser+1)
+		_, err := g.Session(first.ID, here)
+		wantFault(t, "the oldest session", err, 401, textNoSession)
+		if _, err := g.Session(bob.ID, here); err != nil || !g.Valid(last.Token.Value) || g.Valid(first.Token.Value) {
+			t.Errorf("the session of another user: %v", err)
+		}
+		time.Sleep(9 * time.Hour)
+		if _, err := g.Session(bob.ID, here); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if _, err := g.Session(bob.ID, here); err != nil {
+			t.Fatal(err)
+		}
+		held("after those of a user were idle", 1)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		held("after the end", 0)
+	})
 }
 
-// TestPasswordsCannotBeGuessed checks that wrong logins take a second, and that many of them stop the
-// user from that address only.
 func TestPasswordsCannotBeGuessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, _ := newGate(&Door{})

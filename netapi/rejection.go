@@ -48,6 +48,7 @@ const (
 	whyReplaced  = "ended by another login"
 	whyIdle      = "not used for too long"
 	whyCrowded   = "ended in favour of newer sessions"
+	whyStopped   = "ended with salt-api"
 	whyNoSession = "a token, and no session"
 	whyScope     = "valid, but without the right to this"
 )

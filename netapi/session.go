@@ -68,26 +68,45 @@ type sessions struct {
 	mu    sync.Mutex
 	byID  map[string]*Session
 	users map[string]int // sessions of each user
+	gone  []Token        // of sessions that have ended, until taken
+	swept time.Time
 }
 
 func newSessions(now func() time.Time, ended *past) *sessions {
 	return &sessions{now: now, past: ended, byID: map[string]*Session{}, users: map[string]int{}}
 }
 
-// add makes a session for a token. It ends the session that the client has already, and returns the token
-// of that one. In Salt such a session keeps its id, so that whoever knows the id is logged in as well.
-func (s *sessions) add(old string, t Token) (made *Session, replaced string) {
+// add makes a session for a token. It ends the session that the client has already. In Salt such a session
+// keeps its id, so that whoever knows the id is logged in as well.
+func (s *sessions) add(old string, t Token) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.alive(old); known != nil {
-		replaced = known.Token.Value
 		s.remove(known, whyReplaced)
 	}
 	s.makeRoom(t.User)
-	made = &Session{ID: newID(), Token: t, used: s.now()}
+	made := &Session{ID: newID(), Token: t, used: s.now()}
 	s.byID[made.ID] = made
 	s.users[t.User]++
-	return made, replaced
+	return made
+}
+
+// taken returns the tokens of sessions that have ended since the last call.
+func (s *sessions) taken() []Token {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone := s.gone
+	s.gone = nil
+	return gone
+}
+
+// endAll ends all sessions.
+func (s *sessions) endAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byID {
+		s.remove(one, whyStopped)
+	}
 }
 
 // newID returns a random id of a session.
@@ -97,17 +116,26 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
+// sweepEvery is how often sessions that have ended are looked for, apart from when there are many.
+const sweepEvery = time.Minute
+
+// sweep removes the sessions that have ended.
+func (s *sessions) sweep() {
+	s.swept = s.now()
+	for _, old := range s.byID {
+		if why := s.over(old); why != "" {
+			s.remove(old, why)
+		}
+	}
+}
+
 // makeRoom removes what has ended when there are many sessions, and then the one of the user, or of
 // all, that has not been used for longest.
 func (s *sessions) makeRoom(user string) {
 	if len(s.byID) < mostSessions && s.users[user] < mostSessionsPerUser {
 		return
 	}
-	for _, old := range s.byID {
-		if why := s.over(old); why != "" {
-			s.remove(old, why)
-		}
-	}
+	s.sweep()
 	var oldest *Session
 	for _, other := range s.byID {
 		if s.users[user] >= mostSessionsPerUser && other.Token.User != user {
@@ -127,6 +155,9 @@ func (s *sessions) get(id string) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.alive(id)
+	if s.now().Sub(s.swept) >= sweepEvery {
+		s.sweep()
+	}
 	if found == nil {
 		return nil
 	}
@@ -173,6 +204,7 @@ func (s *sessions) over(one *Session) string {
 func (s *sessions) remove(one *Session, why string) {
 	s.past.note(one.ID, trace{user: one.Token.User, why: why})
 	delete(s.byID, one.ID)
+	s.gone = append(s.gone, one.Token)
 	if s.users[one.Token.User]--; s.users[one.Token.User] <= 0 {
 		delete(s.users, one.Token.User)
 	}

@@ -139,6 +139,7 @@ func (p *program) build(ports []net.Listener) error {
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
 			External: external, Permissive: p.loaded.cfg.PermissiveACL, TokenExpire: p.loaded.cfg.TokenExpire,
 			Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
+		p.closers = append(p.closers, gate.Close)
 		var console OpenConsole
 		if i == 0 && p.loaded.settings.Console {
 			console = doors.Console
@@ -178,7 +179,9 @@ const consolePath = "/console"
 func (p *program) withConsole(h http.Handler, console OpenConsole, door *netapi.Gate, d *netapi.Door) (http.Handler, error) {
 	o := door.Options
 	o.Settings = o.Settings.ForConsole()
-	pages, err := console(netapi.NewGate(o), door, d)
+	gate := netapi.NewGate(o)
+	p.closers = append(p.closers, gate.Close)
+	pages, err := console(gate, door, d)
 	if err != nil {
 		return nil, fmt.Errorf("open the console: %w", err)
 	}
