@@ -64,8 +64,12 @@ func (p *Peers) of(id string) rules {
 	return all
 }
 
-// Allow reports whether a minion may call a function with any arguments (peer_run, mine_get).
+// Allow reports whether a minion may call a function with any arguments (mine_get).
 func (p *Peers) Allow(id, fun string) bool { return p.of(id).allowsEverywhere(fun) }
+
+// MayRun reports whether a minion may call a runner with any arguments (peer_run). As for users, no rule
+// allows the making of API keys.
+func (p *Peers) MayRun(id, fun string) bool { return fun != makesKeys && p.Allow(id, fun) }
 
 // PeerMayPublish reports whether a minion may send a job to other minions (salt/master.py,
 // __verify_minion_publish). Each function must be allowed, and none may belong to the module

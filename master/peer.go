@@ -451,7 +451,7 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	if !hasFun || !hasArg || option.Len() == 0 {
 		return data.NewMap(), nil
 	}
-	if !p.peerRun.read(option).Allow(c.Caller.ID, fun) {
+	if !p.peerRun.read(option).MayRun(c.Caller.ID, fun) {
 		p.refuse(c, "run "+fun, "peer_run")
 		return data.NewMap(), nil
 	}

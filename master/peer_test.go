@@ -327,6 +327,18 @@ func TestMinionRunner(t *testing.T) {
 	}
 }
 
+// TestAMinionMakesNoKeys checks that a minion that may call every runner cannot give itself any right.
+func TestAMinionMakesNoKeys(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.PeerRun = data.NewMap("web1", []any{".*", "auth.*", `auth\.mk_key`}) }, "web1")
+	load := data.NewMap("cmd", "minion_runner", "fun", "auth.mk_key", "arg", []any{"name=own", `rights=[".*"]`})
+	if got := data.Repr(b.send(t, "minion_runner", "web1", load)); got != "{}" {
+		t.Errorf("the minion gets %s", got)
+	}
+	if keys, err := b.parts.gate.Tokens().Keys(); err != nil || len(keys) > 0 {
+		t.Errorf("there are keys: %v, %v", keys, err)
+	}
+}
+
 func TestMineOptions(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.MinionDataCache = false }, "web1", "db1")
 	mine := func(values *data.Map, clear bool) any {
