@@ -259,6 +259,13 @@ func testBetter(t *testing.T, s *netapitest.Site) {
 func testOrigins(t *testing.T, s *netapitest.Site) {
 	cookie := "session_id=" + s.LogIn(t, "saltdev")
 	order := `{"client": "runner", "fun": "test.arg"}`
+	const login = `{"username": "saltdev", "password": "saltdev", "eauth": "file"}`
+	for origin, sets := range map[string]bool{"https://bad.example.com": false, "null": false, console: true} {
+		got := post(t, s, "/login", login, "Origin", origin, "Sec-Fetch-Site", "cross-site")
+		if cookie := got.Header.Get("Set-Cookie"); got.Status != 200 || (cookie != "") != sets {
+			t.Errorf("a login of a page of %s: %d, cookie %q", origin, got.Status, cookie)
+		}
+	}
 	foreign := []string{"Cookie", cookie, "Origin", "https://bad.example.com", "Sec-Fetch-Site", "cross-site"}
 	for _, path := range []string{"/", "/run", "/minions", "/hook/x"} {
 		wantError(t, post(t, s, path, order, foreign...), 403, "The page of another origin")

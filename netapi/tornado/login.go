@@ -15,7 +15,8 @@ func pleaseLogIn(q *request) error {
 	return q.answer(http.StatusUnauthorized, data.NewMap("status", "401 Unauthorized", "return", "Please log in"))
 }
 
-// logIn makes a token of the master.
+// logIn makes a token of the master. A page of another origin gets no cookie, so that it cannot log its
+// visitor in as somebody else.
 func logIn(q *request) error {
 	given, ok := q.body.Value.(*data.Map)
 	if !ok {
@@ -30,7 +31,9 @@ func logIn(q *request) error {
 	if err != nil {
 		return err
 	}
-	web.SetCookie(q.w, q.r, q.Door, t.Value, max(1, int(t.Expire.Sub(q.Now())/time.Second)))
+	if q.origins.Check(q.r) == nil {
+		web.SetCookie(q.w, q.r, q.Door, t.Value, max(1, int(t.Expire.Sub(q.Now())/time.Second)))
+	}
 	q.w.Header().Set("X-Auth-Token", t.Value)
 	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", t.Value, "expire", seconds(t.Expire),
 		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
