@@ -72,6 +72,7 @@ const (
 	textBadToken   = "Invalid token"
 	textBadAddress = "Bad IP"
 	textBusy       = "Another login of this user is being checked"
+	textCrowded    = "Too many users give wrong passwords at the moment"
 	textGone       = "The client has gone"
 )
 

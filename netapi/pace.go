@@ -24,6 +24,7 @@ const (
 	longestPause  = 5 * time.Minute
 	mistakesCount = time.Hour // after which they are forgotten
 	mostOffenders = 10_000
+	mostOfNetwork = mostOffenders / 4
 )
 
 // A Pace slows down the guessing of passwords: each Gate that shares it counts the wrong logins of all.
@@ -34,6 +35,7 @@ type Pace struct {
 
 	mu    sync.Mutex
 	known map[offender]*attempts
+	from  map[netip.Prefix]int // of known
 }
 
 // An offender is a user with the network that the logins come from.
@@ -59,7 +61,7 @@ func NewPace(now func() time.Time) *Pace {
 	if now == nil {
 		now = time.Now
 	}
-	p := &Pace{now: now, secret: make([]byte, sha256.Size), known: map[offender]*attempts{}}
+	p := &Pace{now: now, secret: make([]byte, sha256.Size), known: map[offender]*attempts{}, from: map[netip.Prefix]int{}}
 	_, _ = rand.Read(p.secret) // it does not fail
 	return p
 }
@@ -97,8 +99,8 @@ func outcomeOf(err error) outcome {
 // enter returns a function that must be told the outcome of a login; it waits after a wrong one. Logins
 // that would make too many mistakes if all under way were wrong wait for their turn, so that it does not
 // help to send many at once. A repetition of the last right login need not wait. The error is a *Fault:
-// 429 for a user who has made too many mistakes, 503 for one whose turn does not come before ctx ends. Both
-// say when to try again.
+// 429 for a user who has made too many mistakes, 503 for one whose turn does not come before ctx ends, or if
+// there are too many others who have made mistakes. All say when to try again.
 func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (done func(outcome), err error) {
 	who := offender{sameName(clip(login.Text("username"))), Network(from)}
 	digest := p.digest(login)
@@ -140,9 +142,12 @@ func (p *Pace) begin(who offender, digest []byte) (wait <-chan struct{}, err err
 	defer p.mu.Unlock()
 	a := p.known[who]
 	if a == nil {
-		p.makeRoom()
+		if !p.makeRoom(who.from) {
+			return nil, fault(http.StatusServiceUnavailable, textCrowded)
+		}
 		a = &attempts{last: p.now(), ended: make(chan struct{})}
 		p.known[who] = a
+		p.from[who.from]++
 	}
 	if a.underWay == 0 && p.now().Sub(a.last) >= mistakesCount {
 		a.wrong = 0
@@ -191,20 +196,32 @@ func (p *Pace) end(who offender, digest []byte, o outcome) {
 	}
 }
 
-// makeRoom forgets old attempts, then those without a mistake, and then any.
-func (p *Pace) makeRoom() {
+// makeRoom forgets old attempts, then those without a mistake, and then those that may try again, if there are
+// too many, or too many of a network. It reports false if there is no room: a pause lasts until its end, and
+// nobody makes others try more by trying himself.
+func (p *Pace) makeRoom(from netip.Prefix) bool {
+	now := p.now()
 	for _, mayGo := range []func(*attempts) bool{
-		func(a *attempts) bool { return p.now().Sub(a.last) >= mistakesCount },
+		func(a *attempts) bool { return now.Sub(a.last) >= mistakesCount },
 		func(a *attempts) bool { return a.wrong == 0 },
-		func(*attempts) bool { return true },
+		func(a *attempts) bool { return !a.until.After(now) },
 	} {
 		for who, a := range p.known {
-			if len(p.known) < mostOffenders {
-				return
+			crowded := p.from[from] >= mostOfNetwork
+			if !crowded && len(p.known) < mostOffenders {
+				return true
 			}
-			if a.underWay == 0 && mayGo(a) {
-				delete(p.known, who)
+			if a.underWay == 0 && mayGo(a) && (!crowded || who.from == from) {
+				p.forget(who)
 			}
 		}
+	}
+	return p.from[from] < mostOfNetwork && len(p.known) < mostOffenders
+}
+
+func (p *Pace) forget(who offender) {
+	delete(p.known, who)
+	if p.from[who.from]--; p.from[who.from] <= 0 {
+		delete(p.from, who.from)
 	}
 }

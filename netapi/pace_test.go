@@ -253,3 +253,47 @@ func TestMistakesAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// TestPausesLast checks that no pause ends early because others make mistakes.
+func TestPausesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(nil)
+		mistake := func(who offender) int {
+			for {
+				_, err := p.begin(who, nil)
+				if err != nil {
+					return FaultOf(err).Status
+				}
+				p.end(who, nil, wrongLogin)
+			}
+		}
+		network := func(i int) netip.Prefix {
+			return Network(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
+		}
+		first := offender{"ann", network(0)}
+		if got := mistake(first); got != 429 {
+			t.Fatalf("a pause begins with %d", got)
+		}
+		for i := range mostOfNetwork {
+			mistake(offender{fmt.Sprint(i), network(1)})
+		}
+		if got := mistake(offender{"one more", network(1)}); got != 503 {
+			t.Errorf("one more of a network: %d", got)
+		}
+		for i := range mostOffenders - mostOfNetwork - 1 {
+			if got := mistake(offender{"ann", network(i + 2)}); got != 429 {
+				t.Fatalf("%d: %d", i, got)
+			}
+		}
+		if got := mistake(offender{"ann", network(mostOffenders + 2)}); got != 503 {
+			t.Errorf("one more of all: %d", got)
+		}
+		if p.known[first] == nil || mistake(first) != 429 || len(p.known) > mostOffenders {
+			t.Error("the first pause has ended early")
+		}
+		time.Sleep(time.Minute)
+		if got := mistake(offender{"ann", network(mostOffenders + 2)}); got != 429 {
+			t.Errorf("when the pauses are over: %d", got)
+		}
+	})
+}
