@@ -4,18 +4,16 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 )
-
-// keySystem is the eauth of API keys (auth.KeySystem).
-const keySystem = "key"
 
 // Key returns who sends a request with an API key. The error is a *Fault: it is none, or its user may
 // not come from that address (api_acl).
 func (g *Gate) Key(secret string, from netip.Addr) (Caller, error) {
 	t, err := g.credentials.find(secret)
 	switch {
-	case err != nil, t.Eauth != keySystem:
+	case err != nil, t.Eauth != auth.KeySystem:
 		return Caller{}, g.credentials.refuse(secret, textNoSession)
 	case !g.Door.ACL.Allows(t.User, from):
 		return Caller{}, elsewhere(t)
@@ -44,7 +42,7 @@ func (g *Gate) enter(who Proven, from netip.Addr) (*Session, error) {
 		return nil, fault(http.StatusUnauthorized, textNoSession)
 	}
 	now := float64(g.Now().UnixMicro()) / 1e6
-	m := data.NewMap("start", now, "expire", now+g.TokenExpire.Seconds(), "name", who.User, "eauth", OIDCSystem)
+	m := data.NewMap("start", now, "expire", now+g.TokenExpire.Seconds(), "name", who.User, "eauth", auth.OIDCSystem)
 	if len(who.Groups) > 0 {
 		m.Set("groups", data.Values(who.Groups))
 	}

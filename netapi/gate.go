@@ -24,6 +24,8 @@ type Options struct {
 	External *data.Map
 	// Permissive is the option permissive_acl.
 	Permissive bool
+	// KeepACLInToken is the option of that name: rights that a token has count, not those of external_auth.
+	KeepACLInToken bool
 	// TokenExpire is the option token_expire, for the tokens that the gate makes itself.
 	TokenExpire time.Duration
 	Audit       *Audit // nil writes none

@@ -388,6 +388,12 @@ func TestPerms(t *testing.T) {
 	if got := data.Repr(g.Perms(Token{User: "eve", Eauth: "pam"})); got != "{}" {
 		t.Error(got)
 	}
+	own := []any{"@wheel", "a.b", "@wheel"}
+	for system, want := range map[string]string{"rest": "['@wheel', 'a.b', '@wheel']", "file": "['test.*']"} {
+		if got := data.Repr(g.Perms(Token{User: "eve", Eauth: system, Rights: own})); got != want {
+			t.Errorf("%s: %s, want %s", system, got, want)
+		}
+	}
 }
 
 func TestNewTokenNeedsNoClient(t *testing.T) {

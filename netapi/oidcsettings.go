@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 )
@@ -26,7 +27,7 @@ type OIDC struct {
 
 // OIDCSystem is the section of external_auth with the rights of those users, and the eauth of their
 // tokens.
-const OIDCSystem = "oidc"
+const OIDCSystem = auth.OIDCSystem
 
 // oidcCallback is the end of redirect_url.
 const oidcCallback = "/oidc/callback"

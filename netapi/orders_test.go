@@ -209,15 +209,18 @@ func TestRightsAreThoseOfTheMaster(t *testing.T) {
 	for name, c := range map[string]struct {
 		token      Token
 		permissive bool
+		keep       bool
 		want       string
 	}{
-		"without rights of their own": {Token{User: "ann", Eauth: "pam"}, false, "['@events']"},
-		"with rights of their own":    {Token{User: "bob", Eauth: "pam"}, false, "['test.ping']"},
-		"permissive_acl":              {Token{User: "bob", Eauth: "pam"}, true, "['test.ping', '@events']"},
-		"rights of the token":         {Token{User: "ann", Eauth: "pam", Rights: []any{"@jobs"}}, true, "['@jobs']"},
-		"another system":              {Token{User: "ann", Eauth: "ldap"}, false, "[]"},
+		"without rights of their own": {Token{User: "ann", Eauth: "pam"}, false, true, "['@events']"},
+		"with rights of their own":    {Token{User: "bob", Eauth: "pam"}, false, true, "['test.ping']"},
+		"permissive_acl":              {Token{User: "bob", Eauth: "pam"}, true, true, "['test.ping', '@events']"},
+		"rights of the token":         {Token{User: "ann", Eauth: "pam", Rights: []any{"@jobs"}}, true, true, "['@jobs']"},
+		"no keep_acl_in_token":        {Token{User: "ann", Eauth: "pam", Rights: []any{"@jobs"}}, true, false, "['@events']"},
+		"rights of an API key":        {Token{User: "ann", Eauth: "key", Rights: []any{"@jobs"}}, true, false, "['@jobs']"},
+		"another system":              {Token{User: "ann", Eauth: "ldap"}, false, true, "[]"},
 	} {
-		g.Permissive = c.permissive
+		g.Permissive, g.KeepACLInToken = c.permissive, c.keep
 		if got := data.Repr(g.Rights(c.token)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -8,11 +8,17 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
+// restSystem is the system of external_auth that asks a service for the rights of a user.
+const restSystem = "rest"
+
 // Perms returns the rights that the answer to a login lists: those of the user, of '*' and of the
 // user's groups in external_auth. Each is there once. Texts come first, sorted; then the others, by
-// their Python text. Without rights it is an empty dictionary, as in Salt
-// (salt/netapi/rest_cherrypy/app.py, Login.POST).
+// their Python text. Without rights it is an empty dictionary. For the system rest it is the list that the
+// service has sent, which is in the token. All this is as in Salt (salt/netapi/rest_cherrypy/app.py, Login.POST).
 func (g *Gate) Perms(t Token) any {
+	if t.Eauth == restSystem && len(t.Rights) > 0 {
+		return t.Rights
+	}
 	system, _ := g.External.Value(t.Eauth).(*data.Map)
 	names := []string{t.User, "*"}
 	for _, group := range t.Groups {
@@ -60,10 +66,10 @@ func (g *Gate) ReadsAll(c Caller) bool {
 	return slices.Contains(rights, any(".*")) || slices.Contains(rights, any("@events"))
 }
 
-// Rights returns the rights that the master looks at for the user of a token: those of the token itself,
-// or those of external_auth. The rights of '*' count for users without their own, or with permissive_acl.
+// Rights returns the rights that the master looks at for the user of a token: those of the token itself, where
+// keep_acl_in_token is on and for API keys, or those of external_auth. The rights of '*' count for users without their own, or with permissive_acl.
 func (g *Gate) Rights(t Token) []any {
-	if t.Rights != nil {
+	if t.Rights != nil && (g.KeepACLInToken || t.Eauth == auth.KeySystem) {
 		return t.Rights
 	}
 	system, _ := g.External.Value(t.Eauth).(*data.Map)

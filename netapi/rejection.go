@@ -138,7 +138,7 @@ func elsewhere(t Token) *Fault {
 
 func (t Token) rejection(why string) *Rejection {
 	r := &Rejection{User: t.User, Why: why}
-	if t.Eauth == keySystem {
+	if t.Eauth == auth.KeySystem {
 		r.Key, r.wasKey = auth.KeyID(t.Value), true
 	}
 	return r

@@ -137,7 +137,8 @@ func (p *program) build(ports []net.Listener) error {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
-			External: external, Permissive: p.loaded.cfg.PermissiveACL, TokenExpire: p.loaded.cfg.TokenExpire,
+			External: external, Permissive: p.loaded.cfg.PermissiveACL, KeepACLInToken: p.loaded.cfg.KeepACLInToken,
+			TokenExpire: p.loaded.cfg.TokenExpire,
 			Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
 		p.closers = append(p.closers, gate.Close)
 		var console OpenConsole
