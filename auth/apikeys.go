@@ -65,6 +65,11 @@ func (t *Tokens) AddKey(k APIKey) (secret string, added APIKey, err error) {
 	if err := t.room(holder{KeySystem, ""}); err != nil {
 		return "", k, fmt.Errorf("make key %s: %w", k.Name, err)
 	}
+	unlock, err := t.lockKeys()
+	if err != nil {
+		return "", k, fmt.Errorf("make key %s: %w", k.Name, err)
+	}
+	defer unlock()
 	all, err := t.Keys()
 	if err != nil {
 		return "", k, fmt.Errorf("make key %s: %w", k.Name, err)
@@ -89,6 +94,26 @@ func (t *Tokens) AddKey(k APIKey) (secret string, added APIKey, err error) {
 	}
 	t.census.add(file, holder{KeySystem, ""})
 	return secret, k, nil
+}
+
+// lockKeys keeps other goroutines and programs from changing the keys until unlock is called. The lock is that of
+// the directory: a file would be a token for Salt.
+func (t *Tokens) lockKeys() (unlock func(), err error) {
+	t.keys.Lock()
+	f, err := t.root.Open(".")
+	if err != nil {
+		t.keys.Unlock()
+		return nil, fmt.Errorf("lock token_dir: %w", err)
+	}
+	unlock = func() {
+		_ = f.Close() // this gives the lock back
+		t.keys.Unlock()
+	}
+	if err := lockFolder(f); err != nil {
+		unlock()
+		return nil, fmt.Errorf("lock token_dir: %w", err)
+	}
+	return unlock, nil
 }
 
 func (k APIKey) check(now time.Time) error {
@@ -182,9 +207,13 @@ func (t *Tokens) Keys() ([]APIKey, error) {
 	return all, nil
 }
 
-// DeleteKey deletes the key with an id or a name, and returns it. The error wraps ErrNoToken if
-// there is none.
+// DeleteKey deletes the key with an id, or all keys with a name, and returns the first of them. The error wraps ErrNoToken if there is none.
 func (t *Tokens) DeleteKey(ref string) (APIKey, error) {
+	unlock, err := t.lockKeys()
+	if err != nil {
+		return APIKey{}, fmt.Errorf("delete key %s: %w", clip(ref), err)
+	}
+	defer unlock()
 	all, err := t.Keys()
 	if err != nil {
 		return APIKey{}, err
@@ -193,17 +222,23 @@ func (t *Tokens) DeleteKey(ref string) (APIKey, error) {
 	if err != nil {
 		return APIKey{}, err
 	}
+	var gone []APIKey
+	var errs []error
 	for _, k := range all {
 		if k.ID != ref && k.Name != ref {
 			continue
 		}
 		at := slices.IndexFunc(files, func(file string) bool { return strings.HasPrefix(file, k.ID) })
 		if at < 0 {
-			break
+			continue
 		}
-		return k, t.Delete(files[at])
+		gone = append(gone, k)
+		errs = append(errs, t.Delete(files[at]))
 	}
-	return APIKey{}, fmt.Errorf("delete key %s: %w: %w", clip(ref), errNoKey, ErrNoToken)
+	if len(gone) == 0 {
+		return APIKey{}, fmt.Errorf("delete key %s: %w: %w", clip(ref), errNoKey, ErrNoToken)
+	}
+	return gone[0], errors.Join(errs...)
 }
 
 // byKey returns the entry of the key with a secret, with the secret as its token.

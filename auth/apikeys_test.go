@@ -3,10 +3,13 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,5 +272,61 @@ func TestNoSystemIsNamedKey(t *testing.T) {
 	}
 	if slices.Contains(SystemNames(), KeySystem) {
 		t.Error("it is told to be a system")
+	}
+}
+
+// TestTwoKeysHaveTwoNames makes keys of one name at the same time, as several programs do: each opens the store
+// by itself.
+func TestTwoKeysHaveTwoNames(t *testing.T) {
+	dir := t.TempDir()
+	c := &clock{time.Unix(1800000000, 0)}
+	for round := range 20 {
+		name := fmt.Sprint("ci", round)
+		begin := make(chan struct{})
+		var made atomic.Int64
+		var all sync.WaitGroup
+		for range 8 {
+			s := openTokens(t, dir, c)
+			all.Go(func() {
+				<-begin
+				if _, _, err := s.AddKey(APIKey{Name: name, Rights: []any{"test.*"}}); err == nil {
+					made.Add(1)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+		if made.Load() != 1 {
+			t.Fatalf("%d keys have the name %s", made.Load(), name)
+		}
+	}
+}
+
+// TestAllKeysOfANameAreDeleted checks that a key does not outlive its deletion because another has its name.
+func TestAllKeysOfANameAreDeleted(t *testing.T) {
+	dir := t.TempDir()
+	s := openTokens(t, dir, &clock{time.Unix(1800000000, 0)})
+	first, k, err := s.AddKey(APIKey{Name: "ci", Rights: []any{"test.*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := strings.Repeat("cd", 32)
+	raw, err := payload.Marshal(k.entry(fileOfKey(second)))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, fileOfKey(second)), raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeleteKey("ci"); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{first, second} {
+		if _, err := s.Get(secret); !errors.Is(err, ErrNoToken) {
+			t.Errorf("a deleted key: %v", err)
+		}
 	}
 }

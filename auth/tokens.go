@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/brineproject/brine/crypto"
@@ -27,6 +28,7 @@ type Tokens struct {
 	hash   string
 	now    func() time.Time
 	census *census
+	keys   sync.Mutex // held by who makes or deletes API keys; see lockKeys
 }
 
 // ErrNoToken is returned if a token does not exist, has expired, or cannot be read.
