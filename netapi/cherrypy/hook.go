@@ -18,7 +18,7 @@ func hook(q *request) error {
 		return err
 	}
 	body := data.NewMap("body", q.body.Text(), "post", q.body.Post(), "headers", web.HookHeaders(q.r))
-	if err := q.hooks.Fire(q.r, secret, tag, body); err != nil {
+	if err := q.hooks.Fire(q.r, q.caller, secret, tag, body); err != nil {
 		return err
 	}
 	return q.answer(http.StatusOK, data.NewMap("success", true))

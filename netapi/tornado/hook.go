@@ -22,7 +22,7 @@ func hook(q *request) error {
 		}
 	}
 	body := data.NewMap("post", q.body.Post(), "get", get, "headers", web.HookHeaders(q.r))
-	if err := q.hooks.Fire(q.r, "", tag, body); err != nil {
+	if err := q.hooks.Fire(q.r, q.caller, "", tag, body); err != nil {
 		return err
 	}
 	return q.answer(http.StatusOK, data.NewMap("success", true))

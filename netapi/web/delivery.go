@@ -22,6 +22,7 @@ const (
 type Hooks struct {
 	fire func(ctx context.Context, tag string, body *data.Map) error
 	now  func() time.Time
+	open openHooks
 
 	mu    sync.Mutex
 	seen  map[string]time.Time
@@ -33,12 +34,17 @@ func NewHooks(fire func(ctx context.Context, tag string, body *data.Map) error, 
 	if now == nil {
 		now = time.Now
 	}
-	return &Hooks{fire: fire, now: now, seen: map[string]time.Time{}}
+	return &Hooks{fire: fire, now: now, open: openHooks{now: now}, seen: map[string]time.Time{}}
 }
 
 // Fire fires the event of a hook whose request has passed CheckHook with the same secret. The error is a
-// *netapi.Fault: 409 for a delivery that was sent before, 503 if the master does not take the event.
-func (h *Hooks) Fire(r *http.Request, secret, tag string, body *data.Map) error {
+// *netapi.Fault: 429 if neither the caller nor a secret says who sends the event, and there are many such; 409 for a delivery that was sent before, 503 if the master does not take the event.
+func (h *Hooks) Fire(r *http.Request, c netapi.Caller, secret, tag string, body *data.Map) error {
+	if c.Token == "" && secret == "" {
+		if err := h.open.admit(c.From); err != nil {
+			return err
+		}
+	}
 	key, signed := "", false
 	if secret != "" {
 		key, signed = signature(r)

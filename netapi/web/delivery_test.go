@@ -46,7 +46,9 @@ func TestADeliveryFiresOneEvent(t *testing.T) {
 			}
 			return refuse
 		}, nil)
-		send := func(r *http.Request, secret string) int { return statusOf(h.Fire(r, secret, "t", data.NewMap())) }
+		send := func(r *http.Request, secret string) int {
+			return statusOf(h.Fire(r, netapi.Caller{Token: "t"}, secret, "t", data.NewMap()))
+		}
 		other := signed("a")
 		other.Header.Set("X-GitHub-Delivery", "another")
 		upper := signed("a")
@@ -111,7 +113,7 @@ func TestADeliveryIsKnownByItsSignature(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, "1")
 		}
-		if got := statusOf(h.Fire(r, hookSecret, "salt/netapi"+c.path, data.NewMap())); got != c.want {
+		if got := statusOf(h.Fire(r, netapi.Caller{}, hookSecret, "salt/netapi"+c.path, data.NewMap())); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
@@ -119,7 +121,7 @@ func TestADeliveryIsKnownByItsSignature(t *testing.T) {
 	sum := hmac.New(sha256.New, []byte("another secret of a hook"))
 	sum.Write([]byte("a"))
 	other.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(sum.Sum(nil)))
-	if got := statusOf(h.Fire(other, "another secret of a hook", "t", data.NewMap())); got != 200 {
+	if got := statusOf(h.Fire(other, netapi.Caller{}, "another secret of a hook", "t", data.NewMap())); got != 200 {
 		t.Errorf("the body with another secret: %d", got)
 	}
 }
@@ -132,7 +134,7 @@ func TestAHookDoesNotWaitForEver(t *testing.T) {
 			return ctx.Err()
 		}, nil)
 		began := time.Now()
-		if got := statusOf(h.Fire(signed("a"), "", "t", nil)); got != 503 || time.Since(began) != hookPatience {
+		if got := statusOf(h.Fire(signed("a"), netapi.Caller{}, "", "t", nil)); got != 503 || time.Since(began) != hookPatience {
 			t.Errorf("%d after %v", got, time.Since(began))
 		}
 	})
