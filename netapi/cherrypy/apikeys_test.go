@@ -29,6 +29,7 @@ func keyOf(t *testing.T, s *netapitest.Site, name string, rights ...any) string 
 func TestAPIKeys(t *testing.T) {
 	s := netapitest.Start(t, door(), "main", "m1")
 	key := keyOf(t, s, "ci", "test.*", "@jobs")
+	keeper := keyOf(t, s, "keeper", "@wheel")
 	const ping, remove = `{"client": "local", "tgt": "m1", "fun": "test.ping"}`, `{"client": "local", "tgt": "m1", "fun": "file.remove", "arg": ["/nothere"]}`
 	for _, header := range []string{"X-Auth-Token", "Authorization"} {
 		value := key
@@ -46,6 +47,11 @@ func TestAPIKeys(t *testing.T) {
 		do("POST", "/", `{"client": "runner", "fun": "auth.mk_key", "name": "x", "rights": [".*"]}`).Want(t, header+" mk_key", 401, "")
 		do("GET", "/jobs", "").Want(t, header+" /jobs", 200, "return")
 		do("GET", "/stats", "").Want(t, header+" /stats", 200, "")
+		do("GET", "/keys", "").Want(t, header+" /keys", 401, "")
+		s.Do(t, "GET", "/keys", "", "Accept", asJSON, header, strings.Replace(value, key, keeper, 1)).
+			Want(t, header+" /keys with the right", 200, "minions_pre")
+		s.Do(t, "GET", "/keys/m1", "", "Accept", asJSON, header, strings.Replace(value, key, keeper, 1)).
+			Want(t, header+" /keys/m1", 200, "m1")
 		do("POST", "/hook/x", "{}").Want(t, header+" /hook", 200, "true")
 		do("POST", "/logout", "{}").Want(t, header+" /logout", 400, "del_key")
 		do("POST", "/token", `{"eauth": "key", "username": "ci", "password": "`+key+`"}`).Want(t, header+" /token", 401, "")

@@ -17,16 +17,8 @@ import (
 // keys returns the keys of minions: the lists by state, or the fingerprints of those that a glob
 // matches.
 func keys(q *request) error {
-	s, err := q.Gate.Session(web.Credential(q.r), q.from)
-	if err != nil && q.Door.Sessions {
+	if err := q.enterForKeys(); err != nil {
 		return err
-	}
-	if s != nil {
-		if err := q.origins.Check(q.r); err != nil {
-			return err
-		}
-		q.caller = s.Caller(q.from)
-		q.w.Header().Set("Cache-Control", "private")
 	}
 	low := data.NewMap("client", "wheel", "fun", "key.list_all")
 	if id := q.name("mid"); id != "" {
@@ -37,6 +29,27 @@ func keys(q *request) error {
 		return err
 	}
 	return q.answer(http.StatusOK, data.NewMap("return", wheelReturn(item)))
+}
+
+// enterForKeys finds the caller: by an API key, or by a session where there are sessions.
+func (q *request) enterForKeys() error {
+	c, err := q.Gate.Key(web.HeaderCredential(q.r), q.from)
+	if err != nil {
+		s, err := q.Gate.Session(web.Credential(q.r), q.from)
+		if err != nil {
+			if q.Door.Sessions {
+				return err
+			}
+			return nil // the order is refused for want of a login
+		}
+		if err := q.origins.Check(q.r); err != nil {
+			return err
+		}
+		c = s.Caller(q.from)
+	}
+	q.caller = c
+	q.w.Header().Set("Cache-Control", "private")
+	return nil
 }
 
 func wheelReturn(item any) any {
