@@ -1,6 +1,7 @@
 package cherrypy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,7 +38,7 @@ func openStatic(d *netapi.Door) (*static, error) {
 		s.root = root
 	}
 	if d.App != "" {
-		if info, err := os.Stat(d.App); err != nil || info.IsDir() {
+		if info, err := os.Stat(d.App); err != nil || !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("the option app must name a file: %s", d.App)
 		}
 	}
@@ -67,7 +68,7 @@ func (s *static) serve(w http.ResponseWriter, r *http.Request, p string) error {
 			return &netapi.Fault{Status: http.StatusForbidden, Text: "Forbidden"}
 		}
 	}
-	f, err := s.root.Open(strings.Trim(path.Clean("/"+name), "/"))
+	f, err := s.open(strings.Trim(path.Clean("/"+name), "/"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return missing
@@ -84,6 +85,18 @@ func (s *static) serve(w http.ResponseWriter, r *http.Request, p string) error {
 	}
 	http.ServeContent(w, r, info.Name(), info.ModTime(), f)
 	return nil
+}
+
+// open opens a file, also through links, unless it is a pipe or device: to open a pipe waits for its other end.
+func (s *static) open(name string) (*os.File, error) {
+	info, err := s.root.Stat(cmp.Or(name, "."))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	return s.root.Open(name)
 }
 
 // typeOf returns the media type of a file by its name. Scripts must have that of JavaScript, whatever
