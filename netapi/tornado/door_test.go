@@ -280,7 +280,8 @@ func testOrigins(t *testing.T, s *netapitest.Site) {
 	for origin, want := range map[string]string{console: console, "https://bad.example.com": ""} {
 		got := s.Do(t, "OPTIONS", "/minions", "", "Origin", origin, "Access-Control-Request-Method", "POST",
 			"Access-Control-Request-Headers", "X-Auth-Token")
-		allowed := strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "X-Auth-Token")
+		headers := got.Header.Get("Access-Control-Allow-Headers")
+		allowed := strings.Contains(headers, "X-Auth-Token") && strings.Contains(headers, "Authorization")
 		if got.Status != 204 || got.Header.Get("Access-Control-Allow-Origin") != want || allowed != (want != "") {
 			t.Errorf("preflight of %s: %d %v", origin, got.Status, got.Header)
 		}

@@ -121,7 +121,7 @@ func (o *Origins) Answer(w http.ResponseWriter, r *http.Request, methods string)
 	}
 	if named {
 		h.Set("Access-Control-Allow-Methods", "GET, POST")
-		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Auth-Token, X-Requested-With")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Auth-Token, X-Requested-With")
 		h.Set("Access-Control-Max-Age", "1400")
 	}
 	h.Set("Allow", methods)
