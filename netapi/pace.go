@@ -98,9 +98,12 @@ func outcomeOf(err error) outcome {
 
 // enter returns a function that must be told the outcome of a login; it waits after a wrong one. Logins
 // that would make too many mistakes if all under way were wrong wait for their turn, so that it does not
-// help to send many at once. A repetition of the last right login need not wait. The error is a *Fault:
-// 429 for a user who has made too many mistakes, 503 for one whose turn does not come before ctx ends, or if
-// there are too many others who have made mistakes. All say when to try again.
+// help to send many at once. A repetition of the last right login need not wait for its turn, but like all
+// others it is refused within a pause. Clients of one network, such as all those behind a proxy, have the
+// pause of a user together: one who guesses makes the others wait too.
+//
+// The error is a *Fault that says when to try again: 429 for a user who has made too many mistakes, 503 for
+// one whose turn does not come before ctx ends, or if there are too many others who have made mistakes.
 func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (done func(outcome), err error) {
 	who := offender{sameName(clip(login.Text("username"))), Network(from)}
 	digest := p.digest(login)
