@@ -162,7 +162,7 @@ func (t *ownTokens) Delete(_ context.Context, token string) (bool, error) {
 	return true, t.gate.DeleteToken(token)
 }
 
-// Store lends the master's API keys.
+// Store calls do with the master's API keys.
 func (t *ownTokens) Store(_ context.Context, do func(runnerauth.Keys) error) error {
 	return do(t.gate.Tokens())
 }

@@ -86,9 +86,9 @@ func (g *Gate) Admit(from netip.Addr) error {
 
 // LogIn makes a session for a login: eauth, username and password, and token_expire where the master
 // lets the user choose it. old is the id of a session that the client has, which then ends with its token.
-// The error is a *Fault; it is the same for a wrong name, a wrong password and a system that is not
-// there. It is another one for a field that is missing, and, with the status 429, for a user who has given
-// too many wrong passwords from that address.
+// The error is a *Fault. A wrong name, a wrong password and a system that does not exist have the same one.
+// For a missing field it names the field. For a user who has given too many wrong passwords from that address
+// its status is 429.
 func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old string) (*Session, error) {
 	token, err := g.NewToken(ctx, login, from)
 	if err != nil {

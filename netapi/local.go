@@ -67,7 +67,7 @@ func (o *order) request() (client.Request, error) {
 	return r, o.queue(r.Kwargs)
 }
 
-// expand puts what they stand for in place of the node groups of a target.
+// expand replaces each node group in a target by the target that the group stands for.
 func (o *order) expand(r *client.Request) error {
 	text, ok := r.Target.(string)
 	if !ok {

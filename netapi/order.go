@@ -208,7 +208,7 @@ func (o *order) fun() (string, error) {
 	return fun, nil
 }
 
-// seconds returns a field as a time. Without it, or where it is no positive number, that is otherwise.
+// seconds returns a field as a time. If the field is missing, zero or negative, it returns otherwise.
 func (o *order) seconds(field string, otherwise time.Duration) (time.Duration, error) {
 	v := o.low.Value(field)
 	if v == nil || v == "" {

@@ -305,7 +305,7 @@ func (t *tokens) Delete(_ context.Context, token string) (bool, error) {
 	return true, errors.Join(store.Delete(token), store.Close())
 }
 
-// Store lends the master's API keys.
+// Store calls do with the master's API keys.
 func (t *tokens) Store(_ context.Context, do func(runnerauth.Keys) error) error {
 	store, err := t.open()
 	if err != nil {

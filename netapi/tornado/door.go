@@ -55,7 +55,7 @@ type door struct {
 	jobLists web.JobLists
 }
 
-// New returns the handler of a door. The error names an origin of the section that is none.
+// New returns the handler of a door. The error names an entry of cors_origin that is not the origin of a page.
 func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -69,8 +69,8 @@ type Origins struct {
 }
 
 // NewOrigins returns the origins of a list, such as https://console.example.com. With "*" the pages of
-// all others may read answers, but not use the cookie of their visitors. The error names an origin that
-// is none.
+// all others may read answers, but not use the cookie of their visitors. The error names an entry that is
+// not the origin of a page, such as one with a path.
 func NewOrigins(list []string) (*Origins, error) {
 	o := &Origins{listed: list, csrf: http.NewCrossOriginProtection()}
 	for _, origin := range list {

@@ -17,7 +17,7 @@ type Tokens interface {
 	Make(ctx context.Context, fields *data.Map) (any, error)
 	// Delete removes a token and reports whether it existed. An invalid token is an error.
 	Delete(ctx context.Context, token string) (bool, error)
-	// Store lends the API keys to a function, and returns its error.
+	// Store opens the API keys, calls do with them, and closes them. It returns the error of do.
 	Store(ctx context.Context, do func(Keys) error) error
 }
 
