@@ -63,11 +63,11 @@ func New(o Options) (http.Handler, error) {
 	}
 	d := &door{Options: o, stats: newStats(o.Now()), meter: newMeter(o.Hub)}
 	d.hooks = web.NewHooks(o.Fire, o.Now)
-	d.streams = &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: o.Door.Origins, Log: o.Log}
 	var err error
 	if d.origins, err = web.NewOrigins(o.Door.Origins); err != nil {
 		return nil, err
 	}
+	d.streams = &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: d.origins, Log: o.Log}
 	if d.static, err = openStatic(o.Door); err != nil {
 		return nil, err
 	}

@@ -60,12 +60,12 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	d := &door{Options: o, streams: &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: o.Door.Origins, Log: o.Log},
-		hooks: web.NewHooks(o.Fire, o.Now)}
+	d := &door{Options: o, hooks: web.NewHooks(o.Fire, o.Now)}
 	var err error
 	if d.origins, err = web.NewOrigins(o.Door.Origins); err != nil {
 		return nil, err
 	}
+	d.streams = &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: d.origins, Log: o.Log}
 	d.routes = d.allRoutes()
 	return d, nil
 }

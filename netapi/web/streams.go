@@ -19,7 +19,7 @@ import (
 type Streams struct {
 	Gate    *netapi.Gate
 	Hub     *stream.Hub
-	Origins []string // whose pages may open websockets (cors_origin)
+	Origins *Origins // whose pages may open websockets
 	Log     logrus.FieldLogger
 }
 
@@ -44,12 +44,15 @@ func (s *Streams) Events(w http.ResponseWriter, r *http.Request, c netapi.Caller
 // WebSocket answers with a websocket. With o.FormatEvents the grains of minions are asked for in the name
 // of the caller, as in Salt. The error is a *netapi.Fault from before the answer has begun.
 func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, c netapi.Caller, o stream.WebSocketOptions) error {
+	if err := s.Origins.CheckWebSocket(r); err != nil {
+		return err
+	}
 	l, err := s.listen(r, c)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	o.Life, o.Origins = s.life(c), s.Origins
+	o.Life, o.OriginChecked = s.life(c), true
 	if o.FormatEvents {
 		g := &grains{streams: s, caller: c, wake: make(chan struct{}, 1)}
 		o.Ready = func() { g.want([]string{"*"}) }

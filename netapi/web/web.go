@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/netapi"
@@ -59,72 +58,4 @@ func Secure(r *http.Request, d *netapi.Door) bool { return r.TLS != nil || d.Sec
 func SetCookie(w http.ResponseWriter, r *http.Request, d *netapi.Door, value string, seconds int) {
 	http.SetCookie(w, &http.Cookie{Name: CookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true,
 		Secure: Secure(r, d), SameSite: http.SameSiteStrictMode})
-}
-
-// Origins are the origins whose pages may use a door (cors_origin). Without any, only pages of the door
-// itself may; Salt's rest_cherrypy lets those of every origin use the cookies of its users.
-type Origins struct {
-	listed []string
-	csrf   *http.CrossOriginProtection
-}
-
-// NewOrigins returns the origins of a list, such as https://console.example.com. With "*" the pages of
-// all others may read answers, but not use the cookie of their visitors. The error names an entry that is
-// not the origin of a page, such as one with a path.
-func NewOrigins(list []string) (*Origins, error) {
-	o := &Origins{listed: list, csrf: http.NewCrossOriginProtection()}
-	for _, origin := range list {
-		if origin == "*" {
-			continue
-		}
-		if err := o.csrf.AddTrustedOrigin(origin); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
-}
-
-// Check returns a *netapi.Fault if a page of another origin uses the cookie of its visitor, whatever the
-// method: GET of an event stream or of minions has effects too.
-func (o *Origins) Check(r *http.Request) error {
-	if HeaderCredential(r) != "" || r.Header.Get("X-Requested-With") != "" {
-		return nil // a page cannot set these without the leave of cors_origin
-	}
-	asked := *r
-	asked.Method = http.MethodPost // GET would always pass
-	if err := o.csrf.Check(&asked); err != nil {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "The page of another origin may not use this session", Err: err}
-	}
-	return nil
-}
-
-// Answer sets the headers for pages of other origins, and answers preflight requests; then done is true.
-// methods are those of the address, as in the header Allow.
-func (o *Origins) Answer(w http.ResponseWriter, r *http.Request, methods string) (done bool) {
-	h := w.Header()
-	h.Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
-	named := slices.Contains(o.listed, origin)
-	switch {
-	case origin == "":
-	case named:
-		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Allow-Credentials", "true")
-		h.Set("Access-Control-Expose-Headers", "GET, POST, X-Auth-Token")
-	case slices.Contains(o.listed, "*"):
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", "GET, POST, X-Auth-Token")
-		named = true
-	}
-	if r.Method != http.MethodOptions {
-		return false
-	}
-	if named {
-		h.Set("Access-Control-Allow-Methods", "GET, POST")
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Auth-Token, X-Requested-With")
-		h.Set("Access-Control-Max-Age", "1400")
-	}
-	h.Set("Allow", methods)
-	w.WriteHeader(http.StatusNoContent)
-	return true
 }
