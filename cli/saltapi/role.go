@@ -139,7 +139,7 @@ func (p *program) build(ports []net.Listener) error {
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
 			External: external, Permissive: p.loaded.cfg.PermissiveACL, KeepACLInToken: p.loaded.cfg.KeepACLInToken,
 			TokenExpire: p.loaded.cfg.TokenExpire,
-			Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
+			Audit:       &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
 		p.closers = append(p.closers, gate.Close)
 		var console OpenConsole
 		if i == 0 && p.loaded.settings.Console {
