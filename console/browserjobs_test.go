@@ -109,7 +109,7 @@ func jobsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 		t.Errorf("the jobs of state.* are %s", got)
 	}
 	p.Eval(`([...document.querySelectorAll("[name=jid]")].slice(0, 2).forEach((box) => box.click()), "")`)
-	p.Follow("form .pager button")
+	p.Follow(`form[action$="/compare"] button`)
 	p.WaitText("of 4 states differ")
 	if got := p.Address(); !strings.HasSuffix(got, "&b="+jid) {
 		t.Errorf("the comparison is at %s", got)

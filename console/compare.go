@@ -14,6 +14,7 @@ import (
 
 // A comparison shows what differs between two jobs.
 type comparison struct {
+	pager
 	A, B      *jobRecord
 	WhenA     moment
 	WhenB     moment
@@ -21,7 +22,6 @@ type comparison struct {
 	Minion    string
 	Rows      []*comparedMinion
 	Same      int // minions of the page without differences
-	Next      string
 	Total     int
 }
 

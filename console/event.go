@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/netapi/stream"
 )
 
@@ -15,16 +16,17 @@ import (
 // The script goes on from there.
 const (
 	eventRows  = 100
-	eventsRead = 1000 // of which those are left out that pages only ask
+	eventsRead = 1000 // of which lookups are left out
 	eventBytes = 512 << 10
 )
 
 // An eventPage is the page of events.
 type eventPage struct {
 	Tag, Job string
-	All      bool // also the events of what pages only ask
+	All      bool // also events of what pages and programs only look up
 	Tabs     []eventTab
 	Rows     []eventRow // the newest first
+	Lookups  string     // the functions that only look something up, for the script
 	Follow   string     // address of the stream that goes on behind the rows
 	Runner   string     // the command that shows the same events
 	Curl     string
@@ -44,7 +46,7 @@ type eventRow struct {
 	Job, JobRef string // the job and its page
 	Note, Look  string // what happened, and the look of its badge
 	Data        *data.Map
-	Quiet       bool // it belongs to a runner that only reads for a page
+	Quiet       bool // it only looks something up, as pages do
 	Size        int  // of data that is too much for the page, in KiB
 }
 
@@ -56,7 +58,7 @@ func eventList(q *request) error {
 	left := eventBytes
 	for _, i := range slices.Backward(items) {
 		row := q.eventRow(i)
-		if row.Quiet && !p.All {
+		if row.Quiet && !p.All && p.Job == "" {
 			continue
 		}
 		if len(p.Rows) == eventRows {
@@ -69,7 +71,7 @@ func eventList(q *request) error {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Follow = q.href("/stream", "tag", p.Tag, "job", p.Job, "after", after)
-	p.Tabs = q.eventTabs(p)
+	p.Tabs, p.Lookups = q.eventTabs(p), strings.Join(questions(), " ")
 	p.Runner, p.Curl = eventCommands(p.Tag, p.Job)
 	return q.render(http.StatusOK, "events", "Events", p)
 }
@@ -115,6 +117,7 @@ func (q *request) eventRow(i stream.Item) eventRow {
 		m = data.NewMap("_error", err.Error())
 	}
 	row := eventRow{Tag: i.Tag(), Data: m, Minion: m.Text("id"), Job: m.Text("jid"), Quiet: m.Value("nocache") == true}
+	stored := !row.Quiet
 	row.At, row.Time = eventTime(m.Text("_stamp"), q.Now().UTC().Format("2006-01-02"))
 	switch fun := m.Value("fun").(type) {
 	case string:
@@ -122,11 +125,19 @@ func (q *request) eventRow(i stream.Item) eventRow {
 	case []any:
 		row.Fun = strings.Join(data.Texts(fun), ", ")
 	}
-	if row.Job != "" && !row.Quiet { // its result is not stored
+	row.Quiet = row.Quiet || isQuestion(row.Fun) || isBareJob(row.Tag)
+	if row.Job != "" && stored {
 		row.JobRef = q.jobHref(row.Job, row.Fun)
 	}
 	row.Note, row.Look = eventNote(row.Tag, m)
 	return row
+}
+
+// isBareJob reports whether a tag is the id of a job alone. Salt's master fires such an event for each job,
+// with less than the event salt/job/<jid>/new says.
+func isBareJob(tag string) bool {
+	_, err := job.ParseID(tag)
+	return err == nil
 }
 
 // jobHref returns the page of a job: that of an orchestration is another one.

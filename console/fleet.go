@@ -21,6 +21,7 @@ func fleetGrains() []string { return []string{"saltversion", "osfinger", "os", "
 // A fleetView lists minions.
 type fleetView struct {
 	fleetFilter
+	pager
 	Kinds []fleetKind
 	Known bool // the rest is known
 	// Missing is the right that lacks; Fault says what is wrong with the target.
@@ -29,7 +30,6 @@ type fleetView struct {
 	Columns          []string // further grains
 	Rows             []fleetRow
 	RunHref          string // address of the page that runs a function on these
-	First, Next      string // addresses of pages; "" if they are this one, or not there
 }
 
 // A fleetKind is a kind of target with its name on the page.

@@ -59,7 +59,7 @@ func minions(t *testing.T, b *browser) {
 	got.want(t, 200, "0 of 1 connected", "away1", "tgt=%2Awa%2A")
 	got.lacks(t, ">m1</a>")
 	got = b.get(t, "/minions?connected=yes&grain=role,nosuch")
-	got.want(t, 200, "1 of 2 connected", ">m1</a>", `<th scope="col">role</th>`, "<td>web-m1</td>", "3006.")
+	got.want(t, 200, "1 of 2 connected", ">m1</a>", `<th scope="col">role</th>`, `<td data-th="role">web-m1</td>`, "3006.")
 	got.lacks(t, "away1")
 	b.get(t, "/minions?tgt=role:web-m1&tgt_type=grain&connected=no").want(t, 200, "away1")
 	b.get(t, "/minions?tgt=L@m1&tgt_type=compound").want(t, 200, "1 of 1 connected")
@@ -155,7 +155,7 @@ func keys(t *testing.T, b *browser) {
 	got = b.get(t, "/keys?state=denied")
 	got.want(t, 200, "away1", "Accepted key", "data-confirm=\"Accept the new keys")
 	old := between(t, b.get(t, "/keys?state=accepted&q=away1").body, "away1", `data-finger="`, `"`)
-	if !strings.Contains(got.body, `<td class="finger">`+old+"</td>") {
+	if !strings.Contains(got.body, `<td class="finger wide" data-th="Accepted key">`+old+"</td>") {
 		t.Errorf("the accepted key %s is not beside the denied one:\n%s", old, got.body)
 	}
 	b.post(t, "/keys", "state", "denied", "act", "accept", "key", key("away1")).want(t, 200, "The key of away1 is accepted.", "denied (0)")

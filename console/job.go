@@ -14,6 +14,7 @@ import (
 // A jobPage shows a job while it runs and afterwards.
 type jobPage struct {
 	*jobRecord
+	pager
 	Pending bool   // it has been sent and is not recorded yet
 	Live    string // the address of the stream that renews the page; "" at the end
 	Note    string
@@ -27,7 +28,6 @@ type jobPage struct {
 	Rows          []*jobRow
 	Open          []*jobRow // whose results are on the page
 	Shown         int       // minions that match the filters
-	First, Next   string    // addresses of other pages; "" if there are none
 
 	Groups      []resultGroup
 	Running     int        // minions that may run the job
@@ -183,6 +183,7 @@ func (p *jobPage) choose(q *request, list []progress) []progress {
 	if after != "" {
 		p.First = q.href(p.Page(), "state", p.State, "minion", p.Minion)
 	}
+	p.count(count(p.Shown, "minion"))
 	return rows
 }
 

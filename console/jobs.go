@@ -13,11 +13,11 @@ import (
 
 // A jobsPage lists past and running jobs.
 type jobsPage struct {
+	pager
 	Function, User, Target, Minion string // filters
 	Before                         string
-	All                            bool // also the questions of programs
+	All                            bool // also what pages and programs only look up
 	Rows                           []*historyRow
-	Next, First                    string
 	Note                           string
 	// Ask is the address that asks the minions which jobs run, for a master that does not know it.
 	Ask string
@@ -26,6 +26,7 @@ type jobsPage struct {
 // A historyRow is one job of the history.
 type historyRow struct {
 	*jobRecord
+	Href        string // the page of the job, or of the orchestration
 	When        moment
 	Word, Class string // its state; "" if it is unknown
 	Line        string // its arguments
@@ -36,7 +37,7 @@ const historySize = 100
 // history shows the jobs, the newest first.
 func history(q *request) error {
 	query := q.r.URL.Query()
-	p := &jobsPage{Function: query.Get("function"), User: query.Get("user"), Target: query.Get("target"), Minion: query.Get("minion"),
+	p := &jobsPage{pager: pager{ByTime: true}, Function: query.Get("function"), User: query.Get("user"), Target: query.Get("target"), Minion: query.Get("minion"),
 		Before: query.Get("before"), All: query.Get("all") != ""}
 	list, err := q.jobList(p)
 	if refused(err) {
@@ -66,7 +67,8 @@ func history(q *request) error {
 // questions are the functions of jobs that only ask what a page or a program needs to know.
 func questions() []string {
 	return []string{"saltutil.find_job", "saltutil.running", "sys.*", "runner.jobs.*", "runner.manage.*", "runner.cache.*",
-		"runner.queue.list*", "wheel.key.list*", "wheel.key.finger*"}
+		"runner.queue.list*", "wheel.key.list*", "wheel.key.finger*", "wheel.minions.pillar", "runner.config.get",
+		"schedule.list", "schedule.show_next_fire_time"}
 }
 
 // selection is what absences calls that jobs.list_jobs selects, which only Brine's does.
@@ -109,13 +111,14 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 	}
 	rows := q.historyRows(m)
 	if !p.All {
-		rows = slices.DeleteFunc(rows, isQuestion)
+		rows = slices.DeleteFunc(rows, func(r *historyRow) bool { return isQuestion(r.Fun) })
 	}
 	return rows, nil
 }
 
-func isQuestion(r *historyRow) bool {
-	return slices.ContainsFunc(questions(), func(glob string) bool { return loader.Glob(glob, r.Fun) })
+// isQuestion reports whether a function only looks something up.
+func isQuestion(fun string) bool {
+	return slices.ContainsFunc(questions(), func(glob string) bool { return loader.Glob(glob, fun) })
 }
 
 func orNone(text string) any {
@@ -134,6 +137,7 @@ func (q *request) historyRows(m *data.Map) []*historyRow {
 			continue
 		}
 		row := &historyRow{jobRecord: recordOf(data.Str(jid), one)}
+		row.Href = q.jobHref(row.JID, row.Fun)
 		row.When = q.moment(row.Started)
 		row.Line = clip(strings.Join(row.Args, " "), 160)
 		if counts, ok := one.Value("Progress").(*data.Map); ok {

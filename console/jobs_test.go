@@ -337,7 +337,7 @@ func (b *browser) testRights(t *testing.T) {
 	b.post(t, "/logout")
 	b.logIn(t, "limited")
 	defer b.logIn(t, "saltdev")
-	b.get(t, "/run?tgt=*&fun=test.ping").want(t, 200, "you lack the right @runner to manage.fleet")
+	b.get(t, "/run?tgt=*&fun=test.ping").want(t, 200, "You lack the right @runner to manage.fleet")
 	b.get(t, "/jobs").want(t, 200, jid)
 	b.get(t, "/jobs?running=1").want(t, 200, "You lack the right @runner to jobs.active")
 	b.get(t, "/jobs/"+jid).want(t, 200, "You lack the right @runner to jobs.status", "3 returned")

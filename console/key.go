@@ -43,14 +43,13 @@ func keyStates() []keyState {
 // A keyView lists the keys in one state.
 type keyView struct {
 	keyFilter
+	pager
 	About, Missing string
 	Known          bool
 	Tabs           []keyTab
-	Matching       int
 	Master         string // the fingerprint of the master's key
 	NoFingers      string // the right to fingerprints that lacks
 	Rows           []keyRow
-	First, Next    string
 	CanAccept      bool
 	CanReject      bool
 }
@@ -133,7 +132,7 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 		glob := match.CompileGlob(asGlob(v.Text))
 		ids = slices.DeleteFunc(ids, func(id string) bool { return !glob.Match(id) })
 	}
-	v.Matching = len(ids)
+	v.Few = digits(len(ids)) + " in this list"
 	ids, more := pageAfter(ids, v.After, keyRows)
 	if v.After != "" {
 		v.First = q.href("/keys", "state", v.State, "q", v.Text)

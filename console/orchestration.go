@@ -21,10 +21,9 @@ const (
 
 // An orchestrationPage lists orchestrations, and has the form that starts one.
 type orchestrationPage struct {
+	pager
 	Runs  []orchestrationRun
 	Right string // that lacks
-	Next  string // address of the next page
-	First string // address of the first page; "" on it
 	Form  orchestrationForm
 }
 
@@ -64,6 +63,7 @@ func orchestrations(q *request) error {
 // listOrchestrations sets a page of runs. The history has those that have ended, and their functions;
 // the events that the hub keeps have those that go on, and results.
 func (q *request) listOrchestrations(p *orchestrationPage) error {
+	p.ByTime = true
 	before := q.r.URL.Query().Get("before")
 	v, err := q.runner("jobs.list_jobs", "search_function", "runner.state.*")
 	runs := map[string]*orchestrationRun{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/auth"
@@ -20,6 +21,9 @@ func (q *request) order(low *data.Map) (any, error) {
 	if refused(err) {
 		return nil, refusal(low, netapi.FaultOf(err))
 	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, lateAnswer(low, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -27,6 +31,16 @@ func (q *request) order(low *data.Map) (any, error) {
 		return nil, nil
 	}
 	return answer.Items[0], nil
+}
+
+// lateAnswer returns the fault of an order that has taken longer than a page can wait.
+func lateAnswer(low *data.Map, err error) error {
+	who := "The master has"
+	if ids := data.TextsOf(low.Value("tgt")); low.Text("client") == "local" && len(ids) == 1 {
+		who = clip(ids[0], 200) + " has"
+	}
+	text := who + " not answered within " + strconv.Itoa(int(wait.Seconds())) + " seconds."
+	return &netapi.Fault{Status: http.StatusGatewayTimeout, Text: text, Err: err}
 }
 
 // refusal returns a fault that says in plain words what was refused and which right lacks. It wraps the

@@ -19,15 +19,13 @@ const queueNames = 5
 
 // A queuePage shows the jobs that wait for absent minions, or the minions of one of them.
 type queuePage struct {
+	pager
 	Absent bool   // the master has no such queue
 	Right  string // that lacks
 	Jobs   []queuedJob
-	Total  int
 	// of one job
 	One     *queuedJob
 	Waiting []waitingMinion
-	Next    string // address of the next page
-	First   string // address of the first page; "" on it
 }
 
 // A queuedJob is a job that waits.
@@ -71,7 +69,7 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 	after := query.Get("after")
 	if jid := query.Get("job"); jid != "" {
 		one := q.queuedJob(jid, jobs.Value(jid))
-		p.One, p.Total = &one, len(one.all)
+		p.One = &one
 		slices.Sort(one.all)
 		page, more := pageAfter(one.all, after, queueRows)
 		for _, id := range page {
@@ -83,6 +81,7 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 		if after != "" {
 			p.First = q.href("/queue", "job", jid)
 		}
+		p.count(digits(len(one.all)) + " in all")
 		return
 	}
 	ids := data.Texts(jobs.Keys())
@@ -91,13 +90,13 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 	for _, jid := range page {
 		p.Jobs = append(p.Jobs, q.queuedJob(jid, jobs.Value(jid)))
 	}
-	p.Total = len(ids)
 	if more {
 		p.Next = q.href("/queue", "after", page[len(page)-1])
 	}
 	if after != "" {
 		p.First = q.href("/queue")
 	}
+	p.count(digits(len(ids)) + " in all")
 }
 
 func (q *request) queuedJob(jid string, v any) queuedJob {

@@ -96,7 +96,7 @@ func (q *request) results(jid string, minions []string) (*results, error) {
 		r.states = m
 	}
 	if refused(err) {
-		r.note = "You lack the right @runner to jobs.status, which tells what each minion does."
+		r.note = "You lack the right @runner to jobs.status, which tells what each minion does. Brine's master has it."
 	}
 	return r, q.fill(r, jid, minions)
 }

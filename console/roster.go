@@ -44,8 +44,13 @@ type member struct {
 func (q *request) roster(a rosterAsk) (*roster, error) {
 	m, err := q.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
 		"grains", data.Values(a.grains), "connected", a.connected)
-	if errors.Is(err, errNoFunction) {
+	switch {
+	case errors.Is(err, errNoFunction):
 		return q.rosterOfSalt(a)
+	case refused(err): // a master of Salt refuses what it lacks to users with some rights only
+		if r, other := q.rosterOfSalt(a); other == nil {
+			return r, nil
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -287,7 +287,7 @@ func (q *request) askFunction(f *runForm) {
 		return
 	}
 	if docs, ok := doc.(*data.Map); ok {
-		f.Doc = strings.TrimSpace(docs.Text(f.Fun))
+		f.Doc = withoutIndent(docs.Text(f.Fun))
 	}
 	specs, _ := spec.(*data.Map)
 	one, ok := specs.Value(f.Fun).(*data.Map)
@@ -301,6 +301,22 @@ func (q *request) askFunction(f *runForm) {
 	default:
 		f.Spec = argumentFormOf(one)
 	}
+}
+
+// withoutIndent returns the text of a docstring without the indent that all its lines but the first have in
+// common.
+func withoutIndent(text string) string {
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\t", "        "), "\n")
+	indent := len(text)
+	for _, line := range lines[1:] {
+		if rest := strings.TrimLeft(line, " "); rest != "" {
+			indent = min(indent, len(line)-len(rest))
+		}
+	}
+	for i, line := range lines[1:] {
+		lines[i+1] = line[min(indent, len(line)):]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // argumentFormOf returns the form for an answer of sys.argspec.

@@ -2,6 +2,8 @@ package console_test
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ type saltMaster struct {
 	netapi.Master
 	mu     sync.Mutex
 	orders map[string]int
+	refuse bool // what it lacks, as to users with some rights only
 }
 
 func (m *saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, error) {
@@ -22,6 +25,11 @@ func (m *saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, 
 	m.orders[low.Text("fun")]++
 	m.mu.Unlock()
 	words, _ := low.Value("kwarg").(*data.Map)
+	own := []string{"manage.fleet", "jobs.status", "queue.list", "minions.pillar"}
+	if m.refuse && slices.Contains(own, low.Text("fun")) {
+		return nil, &netapi.Fault{Status: http.StatusUnauthorized,
+			Text: `Authentication failure of type "eauth" occurred for user saltdev.`}
+	}
 	switch fun := low.Text("fun"); fun {
 	case "manage.fleet", "jobs.status", "queue.list":
 		return &netapi.Answer{Items: []any{"Exception occurred in runner " + fun + ": Traceback (most recent call last):\n" +
@@ -44,13 +52,19 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	salt := &saltMaster{Master: own, orders: map[string]int{}}
 	b.Gate.Master = salt
 	defer func() { b.Gate.Master = own }()
+	salt.refuse = true
+	b.get(t, "/minions").want(t, 200, "1 of 3 connected", ">m1</a>")
+	b.get(t, "/run?tgt=*&fun=test.ping").want(t, 200, "3 minions match, 1 connected")
+	b.get(t, "/minions/m1?tab=pillar").lacks(t, "you lack the right")
+	salt.refuse = false
+	clear(salt.orders)
 	b.get(t, "/minions").want(t, 200, "1 of 3 connected", ">m1</a>", ">connected</span>", ">away1</a>", "3006.")
 	got := b.get(t, "/minions?connected=no")
 	got.want(t, 200, ">away1</a>")
 	got.lacks(t, ">m1</a>")
 	got = b.get(t, "/minions?after=away1")
 	got.lacks(t, ">away1</a>")
-	b.get(t, "/minions?tgt=role:web-m1&tgt_type=grain&grain=role").want(t, 200, "<td>web-m1</td>")
+	b.get(t, "/minions?tgt=role:web-m1&tgt_type=grain&grain=role").want(t, 200, `<td data-th="role">web-m1</td>`)
 	b.get(t, "/minions?tgt=m1,nosuch&tgt_type=list").want(t, 200, "1 of 1 connected")
 	b.get(t, "/minions/m1").want(t, 200, ">connected</span>", ">saltversion:</span>")
 	b.get(t, "/minions/nosuch").want(t, 404, "There is no minion nosuch")
@@ -73,6 +87,11 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	got = b.get(t, "/rights")
 	got.want(t, 200, "@runner: manage.present", "@runner: cache.pillar")
 	got.lacks(t, "@runner: manage.fleet")
+
+	b.get(t, "/run?tgt=role:web-m1&tgt_type=grain&fun=test.ping").want(t, 200, "2 minions match, 1 connected", ">m1</span>")
+	b.get(t, "/run?tgt=a:b&tgt_type=pillar&fun=test.ping").want(t, 200, "a target on pillar is known when the job has been sent")
+	b.get(t, "/run?tgt=m*+and+I@a:b&tgt_type=compound&fun=test.ping").
+		want(t, 200, "a target on pillar is known when the job has been sent")
 
 	// the queue and batches are of Brine's master
 	got = b.get(t, "/run?tgt=m1,gone&tgt_type=list&fun=test.ping")

@@ -27,7 +27,7 @@ func TestSchedules(t *testing.T) {
 		int64(1), "persist", false))
 
 	b.get(t, "/schedules?minion=m1").want(t, 200, "nightly", "test.ping", "every 3 hours 1 minute", `<span class="badge good">enabled</span>`,
-		`aria-label="Run nightly now"`, `<td class="nowrap">20`)
+		`aria-label="Run nightly now"`, `data-th="Next run">20`)
 	bus := b.Master.Listen(t, "salt/job/")
 	got := b.post(t, "/schedules", "minion", "m1", "job", "nightly", "do", "disable_job")
 	got.want(t, 200, "m1: Disabled Job nightly in schedule.", `aria-label="Enable nightly"`)

@@ -98,7 +98,7 @@ type previewMinion struct {
 const previewSize = 100
 
 // preview asks the master which minions a target matches. Brine's master knows for all targets; Salt's
-// for globs and lists.
+// for all but those on pillar.
 func (q *request) preview(t target) *preview {
 	p := q.matches(t)
 	if p.Known {
@@ -169,14 +169,20 @@ func (q *request) matches(t target) *preview {
 	switch {
 	case err == nil && m.Has("total"):
 		return previewOf(m)
-	case err != nil && refused(err):
-		return &preview{Note: "Which minions match cannot be shown: you lack the right @runner to manage.fleet."}
-	case t.Kind == "glob", t.Kind == "list":
-		return q.previewOfKeys(t)
-	case err != nil && !errors.Is(err, errNoFunction) && netapi.FaultOf(err).Status == http.StatusBadRequest:
-		return &preview{Note: "Which minions match cannot be shown: " + netapi.FaultOf(err).Text + "."}
+	case errors.Is(err, errNoFunction) && t.onPillar():
+		return &preview{Note: "Which minions match a target on pillar is known when the job has been sent."}
+	case errors.Is(err, errNoFunction):
+		return q.previewOfSalt(t)
+	case refused(err) && !t.onPillar():
+		if p := q.previewOfSalt(t); p.Known {
+			return p
+		}
 	}
-	return &preview{Note: "Which minions match a target of this kind is known when the job has been sent."}
+	text := "The runner manage.fleet does not say so."
+	if err != nil {
+		text = netapi.FaultOf(err).Text
+	}
+	return &preview{Note: "Which minions match cannot be shown: " + strings.TrimSuffix(text, ".") + "."}
 }
 
 func previewOf(m *data.Map) *preview {
@@ -190,40 +196,35 @@ func previewOf(m *data.Map) *preview {
 	return p
 }
 
-// previewOfKeys compares a target with the accepted keys.
-func (q *request) previewOfKeys(t target) *preview {
-	v, err := q.wheel("key.list_all")
+// previewOfSalt puts a preview together from functions that Salt's master has: its keys, and for most kinds of
+// targets the grains in its cache.
+func (q *request) previewOfSalt(t target) *preview {
+	ids, err := q.idsOfSalt(rosterAsk{tgt: t.value(), kind: t.Kind})
 	if err != nil {
-		if refused(err) {
-			return &preview{Note: "Which minions match cannot be shown: you lack the right @wheel to key.list_all."}
-		}
 		return &preview{Note: "Which minions match cannot be shown: " + netapi.FaultOf(err).Text}
 	}
-	keys, _ := v.(*data.Map)
-	p := &preview{Known: true}
+	p := &preview{Known: true, Total: len(ids)}
 	there, err := q.connected()
 	p.HasConnected = err == nil
 	if err != nil {
 		p.Note = "Which of them are connected is not known: the runner manage.present does not say so."
 	}
-	var wanted []string
-	if t.Kind == "list" {
-		wanted = loader.SplitInput(t.Text)
-	}
-	for _, id := range data.TextsOf(keys.Value("minions")) {
-		if t.Kind == "glob" && !loader.Glob(t.Text, id) || t.Kind == "list" && !slices.Contains(wanted, id) {
-			continue
-		}
-		p.Total++
+	for _, id := range ids {
 		if there[id] {
 			p.Connected++
 		}
-		if len(p.Minions) < previewSize {
-			p.Minions = append(p.Minions, previewMinion{id, there[id]})
-		}
+	}
+	for _, id := range ids[:min(len(ids), previewSize)] {
+		p.Minions = append(p.Minions, previewMinion{id, there[id]})
 	}
 	p.More = p.Total - len(p.Minions)
 	return p
+}
+
+// onPillar reports whether a target has words on pillar. Salt's master does not say which minions match these:
+// whoever may ask could find out secrets by trying.
+func (t target) onPillar() bool {
+	return strings.HasPrefix(t.Kind, "pillar") || t.Kind == "compound" && asksForPillar(t.Text)
 }
 
 // connected returns the connected minions.

@@ -230,6 +230,8 @@ class EventList {
     this.keptText = 0;
     this.sizes = new WeakMap();
     this.root = list.dataset.root;
+    const globs = list.dataset.lookups.split(" ").map((glob) => glob.replaceAll(".", "\\.").replaceAll("*", ".*"));
+    this.lookups = new RegExp(`^(${globs.join("|")})$`);
     this.kept = [];
     this.paused = false;
     this.timer = 0;
@@ -253,11 +255,16 @@ class EventList {
 
   take(text) {
     const event = JSON.parse(text);
-    if (event.data.nocache === true && this.list.dataset.all === undefined) return; // what a page asks
+    if (this.list.dataset.all === undefined && this.isLookup(event)) return;
     this.kept.push({ event, size: text.length });
     this.keptText += text.length;
     while (this.kept.length > this.most || (this.keptText > this.mostText && this.kept.length > 1)) this.keptText -= this.kept.shift().size;
     this.timer ||= setTimeout(() => this.draw(), 200);
+  }
+
+  // isLookup reports whether an event belongs to what only looks something up, as eventRow of event.go does.
+  isLookup({ tag, data }) {
+    return data.nocache === true || /^\d{20}$/.test(tag) || this.lookups.test([data.fun ?? []].flat().join(", "));
   }
 
   draw() {
