@@ -155,7 +155,7 @@ func keys(t *testing.T, b *browser) {
 	got = b.get(t, "/keys?state=denied")
 	got.want(t, 200, "away1", "Accepted key", "data-confirm=\"Accept the new keys")
 	old := between(t, b.get(t, "/keys?state=accepted&q=away1").body, "away1", `data-finger="`, `"`)
-	if !strings.Contains(got.body, `<td class="finger wide" data-th="Accepted key">`+old+"</td>") {
+	if !strings.Contains(got.body, `<td class="finger full" data-th="Accepted key">`+old+"</td>") {
 		t.Errorf("the accepted key %s is not beside the denied one:\n%s", old, got.body)
 	}
 	b.post(t, "/keys", "state", "denied", "act", "accept", "key", key("away1")).want(t, 200, "The key of away1 is accepted.", "denied (0)")

@@ -2,221 +2,262 @@ package console
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/stream"
-	"github.com/brineproject/brine/yaml"
 )
 
-const (
-	orchestrationRows   = 50
-	orchestrationEvents = 1000 // events of runners that are looked at
-)
+// stepRows is how many states of a run a page shows.
+const stepRows = 200
 
-// An orchestrationPage lists orchestrations, and has the form that starts one.
+// stepMinions is how many minions of a state a page shows; the page of its job has all.
+const stepMinions = 20
+
+// An orchestrationPage shows one orchestration.
 type orchestrationPage struct {
-	pager
-	Runs  []orchestrationRun
-	Right string // that lacks
-	Form  orchestrationForm
+	ID, Fun, User string
+	Started       moment
+	What          string // its SLS, if that is known
+	Word, Class   string // what became of it, and the class of its badge
+	Missing       string // the right that lacks
+	Args          []string
+	Text          string // what it has returned instead of states
+	Reason        string // why it has failed, if Text is long
+	Steps         []step
+	Counts        []stepCount
+	Cut           int    // steps that are left out
+	Follow        string // address of the stream of the run's events; "" once it has ended
 }
 
-// An orchestrationForm starts an orchestration.
-type orchestrationForm struct {
-	Mods, Saltenv, Pillar string
-	Test                  bool
-	Fault                 string
+// A step is a state of an orchestration.
+type step struct {
+	*stateRow
+	Anchor       string
+	Job, JobHref string // that it has started
+	Open         bool
+	Returns      []stepReturn // of minions, if its changes are these
 }
 
-// An orchestrationRun is one run in the list.
-type orchestrationRun struct {
-	ID, Href          string
-	Fun, Start, User  string
-	What              string // its SLS, where it is known
-	State, Look       string // how it has ended, where that is known
-	began, ended, run bool
+// A stepReturn is what a minion has returned in a step.
+type stepReturn struct {
+	ID, Anchor string
+	*outcome
 }
 
-// isOrchestration reports whether a function, as the history of jobs or an event names it, runs an
-// orchestration.
-func isOrchestration(fun string) bool {
-	name := strings.TrimPrefix(fun, "runner.")
-	return slices.Contains([]string{"state.orchestrate", "state.orch", "state.sls", "state.orchestrate_single", "state.orchestrate_high"},
-		name) && name != fun
+// A stepCount is how many states have ended in one way.
+type stepCount struct {
+	Word, Class string
+	N           int
 }
 
-// orchestrations lists the runs of the history of jobs and those that go on.
-func orchestrations(q *request) error {
-	p := &orchestrationPage{Form: orchestrationForm{Saltenv: "base"}}
-	if err := q.listOrchestrations(p); err != nil {
-		return err
+// orchestration shows one run.
+func orchestration(q *request) error {
+	jid := q.r.PathValue("jid")
+	if _, err := job.ParseID(jid); err != nil {
+		return &netapi.Fault{Status: http.StatusNotFound, Text: "This is not the id of a job: " + clip(jid, 100)}
 	}
-	return q.render(http.StatusOK, "orchestrations", "Orchestrations", p)
-}
-
-// listOrchestrations sets a page of runs. The history has those that have ended, and their functions;
-// the events that the hub keeps have those that go on, and results.
-func (q *request) listOrchestrations(p *orchestrationPage) error {
-	p.ByTime = true
-	before := q.r.URL.Query().Get("before")
-	v, err := q.runner("jobs.list_jobs", "search_function", "runner.state.*")
-	runs := map[string]*orchestrationRun{}
-	switch history, ok := v.(*data.Map); {
-	case refused(err):
-		p.Right = "jobs.list_jobs"
-		return nil
-	case err != nil:
-		return err
-	case !ok:
-		return badAnswer(http.StatusBadGateway, "The history of jobs cannot be read", v)
-	default:
-		for id, v := range history.All() {
-			if one, ok := v.(*data.Map); ok && isOrchestration(one.Text("Function")) {
-				jid := data.Str(id)
-				runs[jid] = &orchestrationRun{ID: jid, Fun: one.Text("Function"), User: one.Text("User"), run: true}
-			}
+	p := &orchestrationPage{ID: jid, Started: q.startMoment(jid), Fun: "state.orchestrate"}
+	done := q.runEvents(p)
+	if done == nil {
+		var err error
+		if done, err = q.runRecord(p); err != nil {
+			return err
 		}
 	}
-	q.recentRuns(runs)
-	ids := slices.Sorted(maps.Keys(runs))
-	slices.Reverse(ids)
-	for _, id := range ids {
-		if before != "" && id >= before {
+	if done == nil {
+		p.Word, p.Follow = "not ended, or not known", q.href("/stream", "job", jid)
+		if p.What != "" || p.Args != nil {
+			p.Word, p.Class = "running", "change"
+		}
+	} else {
+		q.fillRun(p, done)
+	}
+	return q.render(http.StatusOK, "orchestration", "Orchestration "+cmp.Or(p.What, jid), p)
+}
+
+// runEvents looks for a run in the events that the hub keeps. It returns the data of its end, nil if
+// they do not have it.
+func (q *request) runEvents(p *orchestrationPage) (done *data.Map) {
+	items, _ := q.Hub.Recent(stream.Filter{Tag: "salt/run/" + p.ID + "/", Job: p.ID, May: q.streams().May(q.caller)}, orchestrationEvents)
+	for _, i := range items {
+		m, err := i.Data()
+		if err != nil {
 			continue
 		}
-		if len(p.Runs) == orchestrationRows {
-			p.Next = q.href("/orchestrations", "before", p.Runs[len(p.Runs)-1].ID)
-			break
+		switch strings.TrimPrefix(i.Tag(), "salt/run/"+p.ID+"/") {
+		case "new":
+			p.describe(m)
+		case "ret":
+			p.describe(m)
+			done = m
 		}
-		p.Runs = append(p.Runs, q.shownRun(runs[id]))
 	}
-	if before != "" {
-		p.First = q.href("/orchestrations")
+	return done
+}
+
+// describe takes what is known of a run whatever its result.
+func (p *orchestrationPage) describe(m *data.Map) {
+	p.Fun = cmp.Or(strings.TrimPrefix(m.Text("fun"), "runner."), p.Fun)
+	p.User = cmp.Or(m.Text("user"), p.User)
+	if args, ok := m.Value("fun_args").([]any); ok && len(args) > 0 {
+		p.Args = argumentLines(givenArgs(args))
+		p.What = cmp.Or(modsOf(args), p.What)
+	}
+}
+
+// givenArgs returns the arguments of a run, a dictionary being those by name, without those that are None, as
+// parameters are that were not given.
+func givenArgs(args []any) []any {
+	var given []any
+	for _, a := range args {
+		m, ok := a.(*data.Map)
+		if !ok {
+			given = append(given, a)
+			continue
+		}
+		words := data.NewMap(kwargMark, true)
+		for k, v := range m.All() {
+			if v != nil {
+				words.Set(k, v)
+			}
+		}
+		if words.Len() > 1 {
+			given = append(given, words)
+		}
+	}
+	return given
+}
+
+// runRecord looks for a run in the history of jobs. It returns the data of its end, nil if it has none.
+func (q *request) runRecord(p *orchestrationPage) (*data.Map, error) {
+	v, err := q.runner("jobs.list_job", "jid", p.ID)
+	switch {
+	case refused(err):
+		p.Missing = "jobs.list_job"
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	record, _ := v.(*data.Map)
+	if fun := record.Text("Function"); fun != "" && !isOrchestration(fun) {
+		return nil, &netapi.Fault{Status: http.StatusNotFound, Text: "Job " + p.ID + " is no orchestration, but " + fun + "."}
+	}
+	all, _ := record.Value("Result").(*data.Map)
+	for _, v := range all.All() {
+		ret, _ := v.(*data.Map)
+		if body, ok := ret.Value("return").(*data.Map); ok {
+			p.describe(body)
+			return body, nil
+		}
+	}
+	return nil, nil
+}
+
+// fillRun sets the result of a run: the states of the master, each a step.
+func (q *request) fillRun(p *orchestrationPage, done *data.Map) {
+	p.Word, p.Class = runResult(done)
+	ret := done.Value("return")
+	run := masterStates(ret)
+	if run == nil {
+		p.Text = textOf(ret)
+		if reason := reasonIn(p.Text); reason != strings.TrimSpace(p.Text) {
+			p.Reason = reason
+		}
+		return
+	}
+	counts := map[string]int{}
+	for i, row := range run.rows() {
+		s := q.stepOf(row)
+		counts[s.Word]++
+		if i == stepRows {
+			p.Cut = run.Total - stepRows
+		}
+		if i < stepRows {
+			s.Anchor = fmt.Sprintf("step-%d", i+1)
+			s.Returns = q.stepReturns(s)
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	for _, word := range []stepCount{{Word: "failed", Class: "bad"}, {Word: "not run", Class: "bad"}, {Word: "changed", Class: "change"},
+		{Word: "would change", Class: "change"}, {Word: succeeded, Class: "good"}} {
+		if word.N = counts[word.Word]; word.N > 0 {
+			p.Counts = append(p.Counts, word)
+		}
+	}
+}
+
+// succeeded is the word for an orchestration, or for a step of it.
+const succeeded = "succeeded"
+
+// stepOf returns the step of a state. A state of an orchestration that has changed nothing has run, as other
+// states have that are called unchanged.
+func (q *request) stepOf(row *stateRow) step {
+	s := step{stateRow: row, Open: row.Class == "bad", Job: row.job}
+	if row.Class == "" {
+		s.Word, s.Class = succeeded, "good"
+	}
+	if row.Name == row.ID {
+		row.Name = ""
+	}
+	if s.Job != "" {
+		s.JobHref = q.href(jobPath(s.Job))
+	}
+	return s
+}
+
+// stepReturns returns what the minions of a step have returned; none if it is no step on minions.
+func (q *request) stepReturns(s step) []stepReturn {
+	m, _ := s.changes.(*data.Map)
+	returns, ok := m.Value("ret").(*data.Map)
+	if !ok || s.Fun != "salt.state" && s.Fun != "salt.function" {
+		return nil
+	}
+	var list []stepReturn
+	for _, id := range slices.Sorted(slices.Values(data.Texts(returns.Keys())))[:min(returns.Len(), stepMinions)] {
+		one := stepReturn{ID: id, Anchor: s.Anchor + "-" + id, outcome: outcomeOn("", id, data.NewMap("return", returns.Value(id)))}
+		one.Raw = q.href(jobPath(s.Job, id), "raw", "1")
+		list = append(list, one)
+	}
+	return list
+}
+
+// masterStates returns the states in what an orchestration has returned: below data and the id of the
+// master, or only the latter. It is nil if there are none.
+func masterStates(ret any) *stateRun {
+	m, _ := ret.(*data.Map)
+	if inner, ok := m.Value("data").(*data.Map); ok {
+		m = inner
+	}
+	for id, v := range m.All() {
+		if run := stateRunOf("", data.Str(id), v); run != nil {
+			return run
+		}
 	}
 	return nil
 }
 
-// recentRuns adds what the events of runners say.
-func (q *request) recentRuns(runs map[string]*orchestrationRun) {
-	items, _ := q.Hub.Recent(stream.Filter{Tag: "salt/run/", May: q.streams().May(q.caller)}, orchestrationEvents)
-	for _, i := range items {
-		parts := strings.Split(i.Tag(), "/")
-		if len(parts) != 4 || parts[3] != "new" && parts[3] != "ret" {
-			continue
-		}
-		m, err := i.Data()
-		if err != nil || !isOrchestration(m.Text("fun")) {
-			continue
-		}
-		jid := parts[2]
-		one := runs[jid]
-		if one == nil {
-			one = &orchestrationRun{ID: jid, Fun: m.Text("fun"), User: m.Text("user")}
-			runs[jid] = one
-		}
-		one.What = cmp.Or(one.What, modsOf(m.Value("fun_args")))
-		one.began = one.began || parts[3] == "new"
-		if parts[3] == "ret" {
-			one.ended = true
-			one.State, one.Look = runResult(m)
+// textOf returns what an orchestration has returned instead of states, such as why an SLS is wrong.
+func textOf(ret any) string {
+	m, ok := ret.(*data.Map)
+	if !ok {
+		return clip(optionText(ret), 20_000)
+	}
+	if inner, ok := m.Value("data").(*data.Map); ok {
+		m = inner
+	}
+	var lines []string
+	for _, v := range m.All() {
+		if list, ok := v.([]any); ok {
+			lines = append(lines, data.Texts(list)...)
+		} else {
+			lines = append(lines, data.Str(v))
 		}
 	}
-}
-
-// shownRun completes a run for the list.
-func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
-	one.Href = q.href("/orchestrations/" + url.PathEscape(one.ID))
-	one.Start = q.startMoment(one.ID).Text
-	one.Fun = strings.TrimPrefix(one.Fun, "runner.")
-	if one.began && !one.ended && !one.run {
-		one.State, one.Look = "running", "change"
-	}
-	return *one
-}
-
-// modsOf returns the SLS that the arguments of an orchestration name.
-func modsOf(args any) string {
-	list, _ := args.([]any)
-	for _, a := range list {
-		switch a := a.(type) {
-		case *data.Map:
-			if v := a.Value("mods"); v != nil {
-				return strings.Join(data.TextsOf(v), ", ")
-			}
-		case string, []any:
-			return strings.Join(data.TextsOf(a), ", ")
-		}
-	}
-	return ""
-}
-
-// runResult returns how a run has ended, by the data of its event or of its return.
-func runResult(m *data.Map) (state, look string) {
-	failed := m.Value("success") == false
-	if ret, ok := m.Value("return").(*data.Map); ok && ret.Has("retcode") {
-		failed = failed || data.Truth(ret.Value("retcode"))
-	}
-	if failed {
-		return "failed", "bad"
-	}
-	return "succeeded", "good"
-}
-
-// startOrchestration starts an orchestration, and shows it.
-func startOrchestration(q *request) error {
-	form := q.r.PostForm
-	f := orchestrationForm{Mods: strings.TrimSpace(form.Get("mods")), Saltenv: strings.TrimSpace(form.Get("saltenv")),
-		Pillar: form.Get("pillar"), Test: form.Get("test") != ""}
-	words, err := f.words()
-	if err != nil {
-		f.Fault = err.Error()
-		p := &orchestrationPage{Form: f}
-		if err := q.listOrchestrations(p); err != nil {
-			return err
-		}
-		return q.render(http.StatusBadRequest, "orchestrations", "Orchestrations", p)
-	}
-	v, err := q.order(data.NewMap("client", "runner_async", "fun", "state.orchestrate", "kwarg", words))
-	if err != nil {
-		return err
-	}
-	begun, _ := v.(*data.Map)
-	jid := begun.Text("jid")
-	if jid == "" {
-		return badAnswer(http.StatusBadGateway, "The orchestration has not begun", v)
-	}
-	q.notify("The orchestration of " + f.Mods + " has begun.")
-	return q.redirect("/orchestrations/" + url.PathEscape(jid))
-}
-
-// words returns the arguments of state.orchestrate. The error is for the user.
-func (f *orchestrationForm) words() (*data.Map, error) {
-	if f.Mods == "" {
-		return nil, &netapi.Fault{Text: "Name at least one SLS."}
-	}
-	words := data.NewMap("mods", f.Mods)
-	if f.Saltenv != "" {
-		words.Set("saltenv", f.Saltenv)
-	}
-	if strings.TrimSpace(f.Pillar) != "" {
-		v, err := yaml.Load([]byte(f.Pillar), yaml.Options{Name: "the pillar"})
-		if err != nil {
-			return nil, &netapi.Fault{Text: "The pillar is no YAML: " + err.Error()}
-		}
-		m, ok := v.(*data.Map)
-		if !ok {
-			return nil, &netapi.Fault{Text: "The pillar must be a dictionary, such as version: 7."}
-		}
-		words.Set("pillar", m)
-	}
-	if f.Test {
-		words.Set("test", true)
-	}
-	return words, nil
+	return clip(strings.Join(lines, "\n"), 20_000)
 }

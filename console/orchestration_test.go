@@ -62,10 +62,18 @@ func TestOrchestrations(t *testing.T) {
 		"&lt;i&gt;hello&lt;/i&gt;", "a comment", "saltdev")
 	got.lacks(t, "data-live")
 	got.lacks(t, "<i>hello")
+
+	got.want(t, 200, `<code>pillar={&#34;word&#34;: &#34;hello&#34;}</code>`, `<span class="mono">m1</span> <span class="mono small">True</span>`)
 	first, second := strings.Index(got.body, "<strong>first"), strings.Index(got.body, "<strong>second")
 	if first > second {
 		t.Error("the steps are not in their order")
 	}
+
+	b.sls(t, "nested.sls", "inner:\n  test.succeed_with_changes: []\n")
+	b.sls(t, "apply.sls", "outer:\n  salt.state:\n    - tgt: m1\n    - sls: nested\n")
+	got = b.post(t, "/orchestrations", "mods", "apply")
+	b.sees(t, strings.TrimPrefix(got.path, "/console"), "<strong>outer").want(t, 200, `<span class="badge change">1 changed</span></summary>`,
+		"<strong>inner</strong>", "1 states in")
 
 	got = b.post(t, "/orchestrations", "mods", "deploy", "pillar", "good: False", "test", "")
 	bad := strings.TrimPrefix(got.path, "/console/orchestrations/")

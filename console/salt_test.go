@@ -88,7 +88,7 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	got.want(t, 200, "@runner: manage.present", "@runner: cache.pillar")
 	got.lacks(t, "@runner: manage.fleet")
 
-	b.get(t, "/run?tgt=role:web-m1&tgt_type=grain&fun=test.ping").want(t, 200, "2 minions match, 1 connected", ">m1</span>")
+	b.get(t, "/run?tgt=role:web-m1&tgt_type=grain&fun=test.ping").want(t, 200, "3 minions match, 1 connected", ">m1</span>")
 	b.get(t, "/run?tgt=a:b&tgt_type=pillar&fun=test.ping").want(t, 200, "a target on pillar is known when the job has been sent")
 	b.get(t, "/run?tgt=m*+and+I@a:b&tgt_type=compound&fun=test.ping").
 		want(t, 200, "a target on pillar is known when the job has been sent")

@@ -58,6 +58,7 @@ type stateRow struct {
 	Changes       template.HTML
 	number, took  float64
 	tag           string
+	job           string // that the state of an orchestration has started
 	changes       any
 }
 
@@ -165,6 +166,7 @@ func stateRowOf(tag []string, m *data.Map) stateRow {
 	if m.Has("duration") {
 		row.Duration = milliseconds(row.took)
 	}
+	row.job = data.Str(orEmpty(m.Value("__jid__")))
 	row.tag, row.changes = strings.Join(tag, stateTag), m.Value("changes")
 	row.Changes = changesOf(row.changes)
 	row.Word, row.Class = outcomeOf(m.Value("result"), m, data.Truth(row.changes))
