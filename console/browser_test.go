@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/brineproject/brine/data"
 	chromium "github.com/brineproject/brine/internal/test/browser"
 	"github.com/brineproject/brine/internal/test/need"
 )
@@ -16,7 +18,7 @@ func TestInBrowser(t *testing.T) {
 	need.Time(t, "it starts a master, two minions and a browser")
 	p := chromium.Start(t)
 	b := open(t, "m1", "m2")
-	b.sls(t, "deploy.sls", deploy)
+	b.write(t, "deploy.sls", deploy)
 	root := b.Server.URL + "/console"
 
 	p.Emulate(1440, 900, false)
@@ -38,26 +40,36 @@ func TestInBrowser(t *testing.T) {
 	// These are no subtests: a step of the page that fails ends this test.
 	eventsInBrowser(t, p, b)
 	orchestrationsInBrowser(p, root)
-	schedulesInBrowser(p, root)
+	schedulesInBrowser(t, p, b)
 	queueInBrowser(t, p, b)
 	runInBrowser(t, p, b)
 	jobsInBrowser(t, p, b)
+	sessionInBrowser(p, root)
 	minionInBrowser(t, p, root)
 	keysInBrowser(t, p, b)
 	minionsInBrowser(t, p, b)
 	rightsInBrowser(p, root)
-	p.Forgive("404 (Not Found)")
-	p.Open(root + "/nowhere")
-	look(p, "nowhere")
+	loginInBrowser(t, p, b)
 }
 
-func schedulesInBrowser(p *chromium.Page, root string) {
+func schedulesInBrowser(t *testing.T, p *chromium.Page, b *browser) {
+	t.Helper()
+	root := b.Server.URL + "/console"
+	b.order(t, "local", "m1", "schedule.add", "nightly", data.NewMap("__kwarg__", true, "function", "test.ping", "hours", int64(3),
+		"persist", false))
 	p.Open(root + "/schedules")
 	look(p, "schedules")
 	p.Type("#minion", "m1")
 	p.Press("Enter")
 	p.WaitText("__mine_interval")
+	p.WaitText("every 3 hours")
 	look(p, "schedule")
+	p.Follow("button[value=disable_job]")
+	p.WaitText("Disabled Job nightly in schedule.")
+	p.Follow("button[value=enable_job]")
+	p.WaitText("Enabled Job nightly in schedule.")
+	p.Follow("button[value=run_job]")
+	p.WaitText("Scheduling Job nightly on minion.")
 }
 
 func queueInBrowser(t *testing.T, p *chromium.Page, b *browser) {
@@ -73,9 +85,15 @@ func queueInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.Click("main table button.bad")
 	p.Until(`window.asked.startsWith("Cancel job 20")`)
 	p.WaitText("and 2 more")
+	p.Follow(`a[aria-label^="The minions of job"]`)
+	p.WaitText("web7")
+	look(p, "queue-job")
+	p.Follow(`button[aria-label="Cancel the job for web1"]`)
+	p.WaitText("no longer waits for web1.")
+	p.Open(root + "/queue")
 	p.Eval(`window.confirm = () => true`)
 	p.Follow("main table button.bad")
-	p.WaitText("no longer waits for 7 minions.")
+	p.WaitText("no longer waits for 6 minions.")
 }
 
 // look checks a page in light and dark, wide and narrow, and with axe-core.
@@ -190,4 +208,48 @@ func orchestrationsInBrowser(p *chromium.Page, root string) {
 	p.Open(root + "/orchestrations")
 	p.WaitText("succeeded")
 	look(p, "orchestrations")
+}
+
+// sessionInBrowser ends a session behind a form that is filled in: after the login it is as it was.
+func sessionInBrowser(p *chromium.Page, root string) {
+	p.Open(root + "/run?tgt=m1&fun=test.echo")
+	p.Type(`[name="p.text"]`, "typed long ago")
+	p.Eval(`fetch(document.querySelector(".who form").action, {method: "POST"}).then(() => "")`)
+	p.Follow("main button.main")
+	p.WaitText("Your session has ended, and nothing was sent.")
+	look(p, "login-lost")
+	logInBrowser(p, "saltdev", "saltdev")
+	p.WaitText("Nothing was sent yet: your session had ended.")
+	p.Until(`document.querySelector('[name="p.text"]').value === "typed long ago"`)
+	p.Follow("main button.main")
+	p.WaitText("typed long ago")
+}
+
+func logInBrowser(p *chromium.Page, user, password string) {
+	p.Type("#username", user)
+	p.Type("#password", password)
+	p.Follow(".lone button.main")
+}
+
+// loginInBrowser logs out, and in with wrong passwords until the pause.
+func loginInBrowser(t *testing.T, p *chromium.Page, b *browser) {
+	t.Helper()
+	root := b.Server.URL + "/console"
+	p.Forgive("404 (Not Found)", "401 (Unauthorized)", "429 (Too Many Requests)")
+	p.Open(root + "/nowhere")
+	look(p, "nowhere")
+	p.Follow(".who button")
+	p.WaitText("Log in")
+	logInBrowser(p, "saltdev", "wrong")
+	p.WaitText("The name, the password or the system is wrong.")
+	look(p, "login-wrong")
+	var guesses sync.WaitGroup
+	for range 12 {
+		guesses.Go(func() { b.post(t, "/login", "username", "saltdev", "password", "wrong", "eauth", "file") })
+	}
+	guesses.Wait()
+	p.Type("#password", "wrong")
+	p.Follow(".lone button.main")
+	p.WaitText("Too many wrong passwords: try again in")
+	look(p, "login-pause")
 }

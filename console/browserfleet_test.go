@@ -28,6 +28,12 @@ func minionInBrowser(t *testing.T, p *chromium.Page, root string) {
 		t.Errorf("the pillar is shown: %s", got)
 	}
 	look(p, "pillar")
+	p.Follow(`a[href*="show=yes"]`)
+	p.WaitText("Mask all values")
+	if got := p.Text(".tree"); strings.Contains(got, "hidden") { // its key is the name of a secret
+		t.Errorf("the secret is shown: %s", got)
+	}
+	p.Follow(`.filters a.button`)
 	p.Follow(`a[href*="reveal=secretpw"]`)
 	p.WaitText("Mask the value again")
 	if got := p.Text(".tree"); !strings.Contains(got, "hidden") {
@@ -80,9 +86,21 @@ func keysInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	confirmAll(p)
 	p.Follow("button[value=delete]")
 	p.WaitText("2 keys are deleted.")
+	putKey(t, pki, "minions/old1", newKey(t))
+	putKey(t, pki, "minions_denied/old1", key)
 	p.Open(root + "/keys?state=denied")
+	confirmAll(p)
 	p.WaitText("Accepted key")
 	look(p, "keys-denied")
+	p.Click(`[name=key][value$=" old1"]`)
+	p.Follow("button[value=accept]")
+	p.WaitText("The key of old1 is accepted.")
+	p.Open(root + "/keys?state=accepted&q=old1")
+	p.Until(`document.querySelector(".finger").textContent === "` + finger + `"`) // the new key has replaced the old one
+	p.Click(`[name=key][value$=" old1"]`)
+	confirmAll(p)
+	p.Follow("button[value=delete]")
+	p.WaitText("The key of old1 is deleted.")
 	p.Open(root + "/keys?state=accepted")
 	p.WaitText("new1")
 	look(p, "keys-accepted")
@@ -107,6 +125,11 @@ func minionsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	if got := p.Address(); !strings.Contains(got, "tgt=m1") {
 		t.Errorf("the address of the filter is %s", got)
 	}
+	p.Eval(`(document.getElementById("tgt_type").value = "grain", document.getElementById("tgt").value = "role:web-m?", "")`)
+	p.Type("#grain", "role")
+	p.Press("Enter")
+	p.Until(`document.querySelector("td[data-th=role]")?.textContent === "web-m1"`)
+	look(p, "minions-grain")
 	p.Open(root + "/minions?tgt=nobody")
 	p.WaitText("No minion matches.")
 	look(p, "minions-none")
@@ -140,9 +163,7 @@ func rightsInBrowser(p *chromium.Page, root string) {
 	p.Follow(".who button")
 	p.WaitText("Log in")
 	p.Open(root + "/minions")
-	p.Type("#username", "limited")
-	p.Type("#password", "limited")
-	p.Follow(".lone button.main")
+	logInBrowser(p, "limited", "limited")
 	p.WaitText("you lack the right")
 	look(p, "minions-refused")
 	p.Open(root + "/rights")

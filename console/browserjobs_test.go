@@ -59,12 +59,7 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.WaitText("Predicted and done")
 	look(p, "compare-predicted")
 
-	p.Open(root + "/run?tgt=m2&fun=test.sleep")
-	p.Type(`[name="p.length"]`, "300")
-	p.Follow("main button.main")
-	p.WaitText("1 acknowledged")
-	p.Open(p.Address())
-	p.WaitText("Stop lets the function end")
+	sleeping(p, root)
 	look(p, "job-running")
 	p.Eval(`(window.confirm = (text) => { window.asked = text; return false }, "")`)
 	p.Click(`form[action$="/stop"] button.bad`)
@@ -76,11 +71,41 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	ended(p)
 	look(p, "job-stopped")
 
+	sleeping(p, root)
+	confirmAll(p)
+	p.Follow(`form[action$="/stop"] button.bad`)
+	p.WaitText("saltutil.kill_job was sent to 1 minion.")
+	p.WaitText("1 failed")
+	ended(p)
+
 	p.Open(root + "/run?tgt=m*&fun=test.ping")
+	p.Type("#batch", "1")
 	p.Follow("main button.main")
+	p.WaitText("1 at a time")
 	p.WaitText("2 returned")
 	ended(p)
 	look(p, "job-same")
+	p.Follow(`a[href*="again="]`)
+	p.WaitText("Arguments of test.ping")
+	p.Until(`document.getElementById("tgt").value === "m*" && document.getElementById("batch").value === "1"`)
+
+	p.Open(root + "/run?tgt=web*&fun=test.ping")
+	p.WaitText("7 minions match, 0 connected")
+	p.Click("#queue")
+	p.Type("#queue_for", "1h")
+	p.Follow("main button.main")
+	p.WaitText("7 queued")
+	look(p, "job-queued")
+}
+
+// sleeping runs a function that takes long on m2, and shows its job.
+func sleeping(p *chromium.Page, root string) {
+	p.Open(root + "/run?tgt=m2&fun=test.sleep")
+	p.Type(`[name="p.length"]`, "300")
+	p.Follow("main button.main")
+	p.WaitText("1 acknowledged")
+	p.Open(p.Address())
+	p.WaitText("Stop lets the function end")
 }
 
 // jobsInBrowser tests the history, the comparison of two jobs, and a result.

@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,14 +23,6 @@ func awaitFun(t *testing.T, bus *eventbus.Client, fun string) {
 	}
 }
 
-func (b *browser) sls(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join(b.Dir(), "lab", "srv", "salt", name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 const deploy = `first:
   salt.function:
     - name: test.ping
@@ -49,7 +39,7 @@ third:
 
 func TestOrchestrations(t *testing.T) {
 	b := open(t, "m1")
-	b.sls(t, "deploy.sls", deploy)
+	b.write(t, "deploy.sls", deploy)
 	b.logIn(t, "saltdev")
 	b.get(t, "/orchestrations").want(t, 200, "No orchestration has run", `<label for="mods">`)
 
@@ -69,8 +59,8 @@ func TestOrchestrations(t *testing.T) {
 		t.Error("the steps are not in their order")
 	}
 
-	b.sls(t, "nested.sls", "inner:\n  test.succeed_with_changes: []\n")
-	b.sls(t, "apply.sls", "outer:\n  salt.state:\n    - tgt: m1\n    - sls: nested\n")
+	b.write(t, "nested.sls", "inner:\n  test.succeed_with_changes: []\n")
+	b.write(t, "apply.sls", "outer:\n  salt.state:\n    - tgt: m1\n    - sls: nested\n")
 	got = b.post(t, "/orchestrations", "mods", "apply")
 	b.sees(t, strings.TrimPrefix(got.path, "/console"), "<strong>outer").want(t, 200, `<span class="badge change">1 changed</span></summary>`,
 		"<strong>inner</strong>", "1 states in")
