@@ -178,7 +178,8 @@ func eventsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	}
 	p.Until(`document.querySelector("#events .tag")?.textContent === "test/long/19"`)
 	if n := p.Eval(`document.querySelectorAll("#events details").length`); n != "16" {
-		t.Errorf("%s rows of 20 events with half a megabyte each", n)
+		tags := p.Eval(`[...document.querySelectorAll("#events .tag")].map((e) => e.textContent).join(" ")`)
+		t.Errorf("%s rows of 20 events with half a megabyte each: %s", n, tags)
 	}
 
 	// many events at once: at most 1,000 rows

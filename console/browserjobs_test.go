@@ -96,6 +96,8 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.Follow("main button.main")
 	p.WaitText("7 queued")
 	look(p, "job-queued")
+	p.Follow(`a[href*="/queue?job="]`)
+	p.WaitText("in the queue")
 }
 
 // sleeping runs a function that takes long on m2, and shows its job.

@@ -29,6 +29,7 @@ type fleetView struct {
 	Total, Connected int
 	Columns          []string // further grains
 	Rows             []fleetRow
+	Guessed          bool   // the target is on grains, and the master does not have those of each minion
 	RunHref          string // address of the page that runs a function on these
 }
 
@@ -149,6 +150,8 @@ func (q *request) fillFleet(v *fleetView, ask rosterAsk, r *roster) {
 	for _, m := range r.members {
 		v.Rows = append(v.Rows, q.fleetRow(m, v.Columns))
 	}
+	onGrains := slices.Contains([]string{"grain", "grain_pcre", "compound", "ipcidr"}, v.Kind)
+	v.Guessed = onGrains && slices.ContainsFunc(v.Rows, func(row fleetRow) bool { return row.Version == "" })
 	kind := v.Kind
 	text, _ := ask.tgt.(string)
 	if kind == "" {

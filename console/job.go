@@ -32,6 +32,7 @@ type jobPage struct {
 	Groups      []resultGroup
 	Running     int        // minions that may run the job
 	Apply       *applyForm // of a test that can be applied; nil if there is nothing to apply
+	QueueHref   string     // of a job that waits for absent minions; "" if it does not
 	AgainHref   string
 	CompareHref string   // the comparison with the test that this job applies
 	AppliedBy   []string // jobs that apply this test
@@ -137,6 +138,9 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 		if r.states != nil && p.Live == "" {
 			p.AppliedBy = q.appliedBy(r.JID)
 		}
+	}
+	if counts["queued"] > 0 {
+		p.QueueHref = q.href("/queue", "job", r.JID)
 	}
 	if r.TestOf != "" {
 		p.CompareHref = q.href("/jobs/compare", "a", r.TestOf, "b", r.JID)

@@ -197,7 +197,7 @@ func prune(m *data.Map, text string, values bool) (part *data.Map, ok bool) {
 // refreshGrains makes a minion collect its grains anew, and send them to the master.
 func refreshGrains(q *request) error {
 	id := q.r.PathValue("id")
-	_, err := q.call(id, "saltutil.refresh_grains")
+	_, err := q.change(id, "saltutil.refresh_grains")
 	switch {
 	case refused(err):
 		return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right to run saltutil.refresh_grains on " + id + "."}

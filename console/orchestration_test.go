@@ -63,7 +63,7 @@ func TestOrchestrations(t *testing.T) {
 	b.write(t, "apply.sls", "outer:\n  salt.state:\n    - tgt: m1\n    - sls: nested\n")
 	got = b.post(t, "/orchestrations", "mods", "apply")
 	b.sees(t, strings.TrimPrefix(got.path, "/console"), "<strong>outer").want(t, 200, `<span class="badge change">1 changed</span></summary>`,
-		"<strong>inner</strong>", "1 states in")
+		"<strong>inner</strong>", "1 state in")
 
 	got = b.post(t, "/orchestrations", "mods", "deploy", "pillar", "good: False", "test", "")
 	bad := strings.TrimPrefix(got.path, "/console/orchestrations/")

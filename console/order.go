@@ -147,11 +147,21 @@ func (q *request) wheel(fun string, args ...any) (any, error) {
 	return nil, badAnswer(http.StatusBadRequest, "The master could not do "+fun, text)
 }
 
-// call runs a function on one minion and returns its result. The error is a fault with the status 504 if
-// the minion does not answer.
+// call runs a function that only looks something up on one minion and returns its result, which is not stored.
+// The error is a fault with the status 504 if the minion does not answer.
 func (q *request) call(minion, fun string, args ...any) (any, error) {
-	v, err := q.order(data.NewMap("client", "local", "tgt", []any{minion}, "tgt_type", "list", "fun", fun, "arg", args,
-		"timeout", int64(5), "full_return", true, "nocache", true))
+	return q.callOne(minion, data.NewMap("fun", fun, "arg", args, "nocache", true))
+}
+
+// change is call for a function that changes something: its result is in the history of jobs.
+func (q *request) change(minion, fun string, args ...any) (any, error) {
+	return q.callOne(minion, data.NewMap("fun", fun, "arg", args))
+}
+
+// callOne carries out an order on one minion and returns the result.
+func (q *request) callOne(minion string, low *data.Map) (any, error) {
+	low.Update(data.NewMap("client", "local", "tgt", []any{minion}, "tgt_type", "list", "timeout", int64(5), "full_return", true))
+	v, err := q.order(low)
 	if err != nil {
 		return nil, err
 	}

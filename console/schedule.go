@@ -195,7 +195,7 @@ func changeSchedule(q *request) error {
 	if name != "" {
 		args = append(args, name)
 	}
-	v, err := q.call(minion, "schedule."+do, args...)
+	v, err := q.change(minion, "schedule."+do, args...)
 	if err != nil {
 		return err
 	}

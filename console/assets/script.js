@@ -228,6 +228,7 @@ class EventList {
     this.mostText = 8 << 20; // characters of the data of all rows
     this.text = 0;
     this.keptText = 0;
+    this.gap = false; // some of the kept ones were dropped
     this.sizes = new WeakMap();
     this.root = list.dataset.root;
     const globs = list.dataset.lookups.split(" ").map((glob) => glob.replaceAll(".", "\\.").replaceAll("*", ".*"));
@@ -258,7 +259,10 @@ class EventList {
     if (this.list.dataset.all === undefined && this.isLookup(event)) return;
     this.kept.push({ event, size: text.length });
     this.keptText += text.length;
-    while (this.kept.length > this.most || (this.keptText > this.mostText && this.kept.length > 1)) this.keptText -= this.kept.shift().size;
+    while (this.kept.length > this.most || (this.keptText > this.mostText && this.kept.length > 1)) {
+      this.keptText -= this.kept.shift().size;
+      this.gap = true;
+    }
     this.timer ||= setTimeout(() => this.draw(), 200);
   }
 
@@ -276,6 +280,10 @@ class EventList {
       this.sizes.set(row, size);
       return row;
     }).reverse();
+    if (this.gap) { // what the list has is older than what was dropped
+      this.list.replaceChildren();
+      [this.gap, this.text] = [false, 0];
+    }
     this.text += this.keptText;
     [this.kept, this.keptText] = [[], 0];
     this.list.prepend(...rows);
