@@ -22,3 +22,26 @@ func TestTrimmedResultsAreNotTheSame(t *testing.T) {
 		t.Errorf("equal results: %s", row.Word)
 	}
 }
+
+// TestPredictedNewFile compares the test of a file that is not there with what was done.
+func TestPredictedNewFile(t *testing.T) {
+	row := func(word string, changes *data.Map) *stateRow {
+		return &stateRow{Word: word, Class: "change", changes: changes}
+	}
+	test := row("would change", data.NewMap("newfile", "/etc/motd"))
+	for _, c := range []struct {
+		name string
+		done *data.Map
+		want string
+	}{
+		{"the file is new", data.NewMap("diff", "New file", "mode", "0644"), "done as predicted"},
+		{"the file was there", data.NewMap("diff", "--- \n+++ \n"), "changes differ"},
+	} {
+		if word, _ := (&comparison{Predicted: true}).state(test, row("changed", c.done)); word != c.want {
+			t.Errorf("%s: %s, want %s", c.name, word, c.want)
+		}
+	}
+	if word, _ := (&comparison{}).state(test, row("changed", data.NewMap("diff", "New file"))); word == "done as predicted" {
+		t.Error("two jobs of which none applies the other: done as predicted")
+	}
+}

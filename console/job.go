@@ -33,6 +33,7 @@ type jobPage struct {
 	Running     int        // minions that may run the job
 	Apply       *applyForm // of a test that can be applied; nil if there is nothing to apply
 	QueueHref   string     // of a job that waits for absent minions; "" if it does not
+	AskHref     string     // asks which minions run the job, for a master that does not know it
 	AgainHref   string
 	CompareHref string   // the comparison with the test that this job applies
 	AppliedBy   []string // jobs that apply this test
@@ -81,6 +82,9 @@ func showJob(q *request) error {
 		return noJob(jid)
 	case err != nil:
 		return err
+	}
+	if r.states == nil && q.r.URL.Query().Has("running") {
+		q.askRunning(r)
 	}
 	list := r.progress(q.Now())
 	p := q.newJobPage(r, list)
@@ -139,6 +143,9 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 			p.AppliedBy = q.appliedBy(r.JID)
 		}
 	}
+	if r.states == nil && p.Running > 0 {
+		p.AskHref = q.href(r.Page(), "running", "1")
+	}
 	if counts["queued"] > 0 {
 		p.QueueHref = q.href("/queue", "job", r.JID)
 	}
@@ -152,7 +159,7 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 
 // jobStates returns the states of a job on a minion in the order of the page.
 func jobStates() []string {
-	return []string{stateFailed, stateReturned, "running", "acknowledged", "sent", stateWaiting, "queued", "not connected", stateSilent,
+	return []string{stateFailed, stateReturned, stateIdle, stateRunning, "acknowledged", "sent", stateWaiting, "queued", "not connected", stateSilent,
 		"missed", "refused", "gone"}
 }
 

@@ -188,7 +188,7 @@ func (b *browser) testStates(t *testing.T) {
 	b.get(t, "/run?again="+test).want(t, 200, `name="p.mods" value="high"`, `value="yes" checked`)
 	b.get(t, "/run?again="+made).lacks(t, `value="yes" checked`)
 	b.get(t, "/jobs/"+test).want(t, 200, `Applied by <a href="/console/jobs/`+made)
-	b.get(t, "/jobs/compare?a="+test+"&b="+made).want(t, 200, "Predicted and done", "changes differ", "m1")
+	b.get(t, "/jobs/compare?a="+test+"&b="+made).want(t, 200, "Predicted and done", "done as predicted", "m1")
 
 	b.write(t, "high.sls", strings.ReplaceAll(strings.ReplaceAll(highSLS, "@FILE@", file), "one\n", "three\n"))
 	next := b.start(t, "tgt", "m1", "tgt_type", "glob", "fun", "state.apply", "shown", "state.apply", "p.mods", "high")

@@ -20,9 +20,9 @@ const queueNames = 5
 // A queuePage shows the jobs that wait for absent minions, or the minions of one of them.
 type queuePage struct {
 	pager
-	Absent bool   // the master has no such queue
-	Right  string // that lacks
-	Jobs   []queuedJob
+	Absent  bool   // the master has no such queue
+	Missing string // the right that lacks
+	Jobs    []queuedJob
 	// of one job
 	One     *queuedJob
 	Waiting []waitingMinion
@@ -50,7 +50,7 @@ func queueList(q *request) error {
 	jobs, ok := v.(*data.Map)
 	switch {
 	case refused(err):
-		p.Right = "queue.list"
+		p.Missing = "queue.list"
 	case errors.Is(err, errNoFunction):
 		p.Absent = true
 	case err != nil:

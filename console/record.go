@@ -86,6 +86,9 @@ type results struct {
 	states  *data.Map // jobs.status; nil if the master has no such runner
 	note    string    // why states is nil, if that can be changed
 	returns *data.Map // jobs.list_job: the returns that were asked for
+	// runs says for each minion that has answered whether it runs the job. Only those of a master without
+	// jobs.status are asked.
+	runs map[string]bool
 }
 
 // results gets a job with the returns of some minions; those of a master that cannot select have all.
@@ -140,9 +143,11 @@ func (q *request) soon(jid string) bool {
 // The states of a job on a minion beyond those of the runner jobs.status.
 const (
 	stateReturned = "returned"
-	stateFailed   = "failed"    // it has returned, and says that it failed
-	stateWaiting  = "not begun" // a batch has not reached it, or it has not acknowledged the job yet
-	stateSilent   = "silent"    // it was sent the job a while ago, and nothing was heard
+	stateRunning  = "running"
+	stateIdle     = "not running" // it has not returned, and says that it does not run the job
+	stateFailed   = "failed"      // it has returned, and says that it failed
+	stateWaiting  = "not begun"   // a batch has not reached it, or it has not acknowledged the job yet
+	stateSilent   = "silent"      // it was sent the job a while ago, and nothing was heard
 )
 
 // patience is how long a minion is not called silent.
@@ -164,9 +169,9 @@ func stateClass(state string) string {
 	switch state {
 	case stateReturned:
 		return "good"
-	case stateFailed, "missed", "refused", "gone", stateSilent:
+	case stateFailed, stateIdle, "missed", "refused", "gone", stateSilent:
 		return "bad"
-	case "running", "acknowledged":
+	case stateRunning, "acknowledged":
 		return "change"
 	}
 	return ""
@@ -174,7 +179,7 @@ func stateClass(state string) string {
 
 // Open reports whether more is to be expected from a minion.
 func (p progress) Open() bool {
-	return slices.Contains([]string{"sent", "acknowledged", "running", "queued"}, p.State)
+	return slices.Contains([]string{"sent", "acknowledged", stateRunning, "queued"}, p.State)
 }
 
 // Returned reports whether there is a result.
@@ -226,13 +231,49 @@ func (r *results) guess(now time.Time) []progress {
 			continue
 		}
 		p := progress{ID: id, State: "sent"}
-		if now.Sub(r.Started) > patience {
+		runs, asked := r.runs[id]
+		switch {
+		case runs:
+			p.State = stateRunning
+		case asked:
+			p.State = stateIdle
+		case now.Sub(r.Started) > patience:
 			p.State = stateSilent
 		}
 		list = append(list, p)
 	}
 	return list
 }
+
+// askRunning asks the minions that have not returned whether they run the job.
+func (q *request) askRunning(r *results) {
+	var ids []any
+	for _, id := range r.Minions {
+		if !r.returns.Has(id) && len(ids) < mostAsked {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	v, err := q.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list", "fun", "saltutil.find_job", "arg", []any{r.JID},
+		"timeout", int64(5), "gather_job_timeout", int64(2), "nocache", true))
+	answers, ok := v.(*data.Map)
+	switch {
+	case err != nil:
+		r.note = "Which minions run the job is not known. " + netapi.FaultOf(err).Text
+	case ok:
+		r.runs = map[string]bool{}
+		for id, v := range answers.All() {
+			if job, ok := v.(*data.Map); ok { // empty if the minion does not run it
+				r.runs[data.Str(id)] = job.Len() > 0
+			}
+		}
+	}
+}
+
+// mostAsked is how many minions are asked whether they run a job.
+const mostAsked = 500
 
 // failed reports whether a return says that its function failed.
 func failed(ret *data.Map) bool {

@@ -84,6 +84,11 @@ func pagesOfSalt(t *testing.T, b *browser) {
 		}
 	}
 
+	jid := b.start(t, "tgt", "m1,away1", "tgt_type", "list", "fun", "test.sleep", "shown", "test.sleep", "p.length", "300")
+	b.get(t, "/jobs/"+jid).want(t, 200, "2 sent", "Ask which minions run it")
+	b.sees(t, "/jobs/"+jid+"?running=1", "1 running").want(t, 200, "1 sent", "Ask which minions run it")
+	b.post(t, "/jobs/"+jid+"/stop", "how", "kill").want(t, 200, "saltutil.kill_job was sent to 2 minions.")
+
 	got = b.get(t, "/rights")
 	got.want(t, 200, "@runner: manage.present", "@runner: cache.pillar")
 	got.lacks(t, "@runner: manage.fleet")

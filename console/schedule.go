@@ -55,7 +55,7 @@ func schedules(q *request) error {
 	case err == nil && !ok:
 		p.Fault = "The minion answers: " + clip(data.Str(v), 500)
 	case refused(err):
-		p.Fault = "You may not see it: it needs the right to schedule.list on this minion."
+		p.Fault = f.Text
 	case err != nil && f.Status == http.StatusGatewayTimeout:
 		p.Fault = f.Text + " Either it is not connected, or there is no such minion."
 	case err != nil:
@@ -86,8 +86,6 @@ func (q *request) masterSchedule(p *schedulePage) {
 	v, err := q.runner("config.get", "key", "schedule")
 	jobs, ok := v.(*data.Map)
 	switch {
-	case refused(err):
-		p.MasterFault = "You may not see it: it needs the right @runner to config.get."
 	case err != nil:
 		p.MasterFault = netapi.FaultOf(err).Text
 	case ok:
