@@ -44,7 +44,7 @@ type eventRow struct {
 	Tag         string
 	Minion, Fun string
 	Job, JobRef string // the job and its page
-	Note, Look  string // what happened, and the look of its badge
+	Note, Class string // what happened, and the look of its badge
 	Data        *data.Map
 	Quiet       bool // it only looks something up, as pages do
 	Size        int  // of data that is too much for the page, in KiB
@@ -129,7 +129,7 @@ func (q *request) eventRow(i stream.Item) eventRow {
 	if row.Job != "" && stored {
 		row.JobRef = q.jobHref(row.Job, row.Fun)
 	}
-	row.Note, row.Look = eventNote(row.Tag, m)
+	row.Note, row.Class = eventNote(row.Tag, m)
 	return row
 }
 
@@ -145,7 +145,7 @@ func (q *request) jobHref(jid, fun string) string {
 	if isOrchestration(fun) {
 		return q.href("/orchestrations/" + url.PathEscape(jid))
 	}
-	return q.href("/jobs/" + url.PathEscape(jid))
+	return q.href(jobPath(jid))
 }
 
 // eventTime returns the time of an event for programs, and for people: without the date if it is today's.

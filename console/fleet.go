@@ -22,7 +22,7 @@ func fleetGrains() []string { return []string{"saltversion", "osfinger", "os", "
 type fleetView struct {
 	fleetFilter
 	pager
-	Kinds []fleetKind
+	Kinds []targetKind
 	Known bool // the rest is known
 	// Missing is the right that lacks; Fault says what is wrong with the target.
 	Missing, Fault   string
@@ -33,13 +33,10 @@ type fleetView struct {
 	RunHref          string // address of the page that runs a function on these
 }
 
-// A fleetKind is a kind of target with its name on the page.
-type fleetKind struct{ Value, Name string }
-
 // fleetKinds returns the kinds of targets. Those on pillar are not among them: whoever may list minions
 // could find the values of a pillar by trying.
-func fleetKinds() []fleetKind {
-	return []fleetKind{{"", "Id: part of it, or a glob"}, {"compound", "Compound"}, {"grain", "Grain"},
+func fleetKinds() []targetKind {
+	return []targetKind{{"", "Id: part of it, or a glob"}, {"compound", "Compound"}, {"grain", "Grain"},
 		{"grain_pcre", "Grain, regular expression"}, {"pcre", "Id, regular expression"}, {"list", "List of ids"},
 		{"nodegroup", "Nodegroup"}, {"ipcidr", "Address or network"}}
 }
@@ -120,7 +117,7 @@ func (f fleetFilter) ask(after string) (rosterAsk, error) {
 		a.tgt, a.kind = asGlob(f.Text), "glob"
 	case f.Kind == "list":
 		a.tgt = data.Values(loader.SplitInput(f.Text))
-	case !slices.ContainsFunc(fleetKinds(), func(k fleetKind) bool { return k.Value == f.Kind }):
+	case !slices.ContainsFunc(fleetKinds(), func(k targetKind) bool { return k.Value == f.Kind }):
 		return a, &netapi.Fault{Status: http.StatusBadRequest, Text: "Minions cannot be listed by a target of the kind " + clip(f.Kind, 40) +
 			". Choose one of the kinds of the list."}
 	case f.Kind == "compound" && asksForPillar(f.Text):

@@ -3,7 +3,6 @@ package console
 import (
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,7 +155,7 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 		row := keyRow{ID: id, Finger: fingers[state.Shelf][id], Pasted: clip(query.Get("finger."+id), 2000)}
 		switch state.Shelf {
 		case stateAccepted:
-			row.Href = q.href("/minions/" + url.PathEscape(id))
+			row.Href = q.href(minionPath(id))
 		case stateDenied:
 			row.Old = fingers[stateAccepted][id]
 		}

@@ -35,7 +35,7 @@ func minionPage(q *request) error {
 	id := q.r.PathValue("id")
 	query := q.r.URL.Query()
 	v := &minionView{Tab: query.Get("tab"), Filter: strings.TrimSpace(query.Get("filter"))}
-	v.ID, v.Base = id, q.href("/minions/"+url.PathEscape(id))
+	v.ID, v.Base = id, q.href(minionPath(id))
 	of := targetOfOne(id)
 	v.RunHref = q.href("/run", "tgt", of.Text, "tgt_type", of.Kind)
 	v.JobsHref = q.href("/jobs", "minion", id)
@@ -96,7 +96,7 @@ func (q *request) fillGrains(v *minionView) error {
 // fillPillar sets the tree of the cached pillar, with masked values.
 func (q *request) fillPillar(v *minionView, query url.Values) error {
 	here := func(words ...string) string {
-		return q.href("/minions/"+url.PathEscape(v.ID), append([]string{"tab", "pillar", "filter", v.Filter}, words...)...)
+		return q.href(minionPath(v.ID), append([]string{"tab", "pillar", "filter", v.Filter}, words...)...)
 	}
 	v.Show = query.Get("show") == "yes"
 	v.ShowHref, v.HideHref = here("show", "yes"), here()
@@ -205,7 +205,7 @@ func refreshGrains(q *request) error {
 		return err
 	}
 	q.notify(id + " collects its grains. The master has them in a moment.")
-	return q.redirect("/minions/" + url.PathEscape(id))
+	return q.redirect(minionPath(id))
 }
 
 // A strayView is the page of a minion that is not there.
@@ -230,7 +230,7 @@ func (q *request) noMinion(id string) error {
 		}
 	}
 	for _, near := range nearest(id, lists[stateAccepted], 5) {
-		v.Near = append(v.Near, link{near, q.href("/minions/" + url.PathEscape(near))})
+		v.Near = append(v.Near, link{near, q.href(minionPath(near))})
 	}
 	return q.render(http.StatusNotFound, "stray", "No such minion", v)
 }

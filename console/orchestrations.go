@@ -39,7 +39,7 @@ type orchestrationRun struct {
 	ID, Href          string
 	Fun, Start, User  string
 	What              string // its SLS, where it is known
-	State, Look       string // how it has ended, where that is known
+	Word, Class       string // how it has ended, where that is known
 	began, ended, run bool
 }
 
@@ -124,7 +124,7 @@ func (q *request) recentRuns(runs map[string]*orchestrationRun) {
 		one.began = one.began || parts[3] == "new"
 		if parts[3] == "ret" {
 			one.ended = true
-			one.State, one.Look = runResult(m)
+			one.Word, one.Class = runResult(m)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
 	one.Start = q.startMoment(one.ID).Text
 	one.Fun = strings.TrimPrefix(one.Fun, "runner.")
 	if one.began && !one.ended && !one.run {
-		one.State, one.Look = "running", "change"
+		one.Word, one.Class = "running", "change"
 	}
 	return *one
 }

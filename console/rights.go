@@ -21,7 +21,7 @@ type rightsView struct {
 	Needs       []pageNeed
 	Ask         mayAsk
 	Answer      *mayAnswer
-	Kinds       []fleetKind
+	Kinds       []targetKind
 }
 
 // A rightText is one right as a sentence: the user may run functions somewhere.
@@ -186,7 +186,7 @@ type mayAsk struct {
 }
 
 // A mayAnswer is yes, no, or that it cannot be said.
-type mayAnswer struct{ Word, Look, Why string }
+type mayAnswer struct{ Word, Class, Why string }
 
 func yes(why string) *mayAnswer    { return &mayAnswer{"Yes", "good", why} }
 func no(why string) *mayAnswer     { return &mayAnswer{"No", "bad", why} }

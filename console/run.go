@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -22,13 +21,9 @@ type runForm struct {
 	Fault string
 	Ready bool // a function is chosen, so that its arguments can be given
 
-	Preview   *preview
-	Asked     string // the minion that was asked for what follows; "" if none could be
-	Functions []string
-	Doc       string
-	Note      string // why there is no documentation, or no form of the arguments
-	Spec      *argumentForm
-	Lines     string // arguments, one a line
+	Preview *preview
+	functionHelp
+	Lines string // arguments, one a line
 
 	TestKnown, Test bool
 	Timeout, Batch  string
@@ -37,23 +32,6 @@ type runForm struct {
 	Lacks           string // why jobs are not queued and run in batches
 
 	values map[string]string // of the named arguments
-}
-
-// An argumentForm is the form of the arguments of one function.
-type argumentForm struct {
-	Fields []argumentField
-	// More and Named say that the function takes any number of arguments by position and by name.
-	More, Named bool
-}
-
-// Free reports whether a function takes arguments that are not among its fields.
-func (a *argumentForm) Free() bool { return a == nil || a.More || a.Named }
-
-type argumentField struct {
-	Name     string
-	Value    string
-	Required bool
-	Default  string // as it is typed
 }
 
 // The names of fields of arguments begin with one of these.
@@ -127,7 +105,7 @@ func startJob(q *request) error {
 		}
 		return q.showRun(fault.Status, f)
 	}
-	return q.redirect("/jobs/" + url.PathEscape(jid))
+	return q.redirect(jobPath(jid))
 }
 
 // noBrine says what a master of Salt cannot do.
@@ -251,8 +229,8 @@ func (q *request) showRun(status int, f *runForm) error {
 	if f.Text != "" {
 		f.Preview = p
 	}
-	if f.Asked = p.someone(); f.Asked != "" {
-		q.askFunction(f)
+	if minion := p.someone(); minion != "" {
+		f.functionHelp = q.askFunction(minion, f.Fun)
 	} else if f.Ready {
 		f.Note = "No connected minion of the target is known, so the documentation and the arguments of " + f.Fun + " cannot be shown."
 	}
@@ -265,72 +243,6 @@ func (q *request) showRun(status int, f *runForm) error {
 		title = "Run " + f.Fun
 	}
 	return q.render(status, "run", title, f)
-}
-
-// askFunction asks one minion for its functions, and for the documentation and the arguments of the
-// chosen one.
-func (q *request) askFunction(f *runForm) {
-	var doc, spec any
-	var err error
-	var asking sync.WaitGroup
-	asking.Go(func() {
-		if names, err := q.call(f.Asked, "sys.list_functions"); err == nil {
-			f.Functions = data.TextsOf(names)
-		}
-	})
-	if f.Ready {
-		asking.Go(func() { doc, _ = q.call(f.Asked, "sys.doc", f.Fun) })
-		asking.Go(func() { spec, err = q.call(f.Asked, "sys.argspec", f.Fun) })
-	}
-	asking.Wait()
-	if !f.Ready {
-		return
-	}
-	if docs, ok := doc.(*data.Map); ok {
-		f.Doc = withoutIndent(docs.Text(f.Fun))
-	}
-	specs, _ := spec.(*data.Map)
-	one, ok := specs.Value(f.Fun).(*data.Map)
-	switch {
-	case refused(err):
-		f.Note = "You lack the rights to sys.doc and sys.argspec, so the documentation and the arguments cannot be shown."
-	case err != nil:
-		f.Note = netapi.FaultOf(err).Text + " The documentation and the arguments cannot be shown."
-	case !ok:
-		f.Note = "The minion " + f.Asked + " has no function " + f.Fun + "."
-	default:
-		f.Spec = argumentFormOf(one)
-	}
-}
-
-// withoutIndent returns the text of a docstring without the indent that all its lines but the first have in
-// common.
-func withoutIndent(text string) string {
-	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\t", "        "), "\n")
-	indent := len(text)
-	for _, line := range lines[1:] {
-		if rest := strings.TrimLeft(line, " "); rest != "" {
-			indent = min(indent, len(line)-len(rest))
-		}
-	}
-	for i, line := range lines[1:] {
-		lines[i+1] = line[min(indent, len(line)):]
-	}
-	return strings.Join(lines, "\n")
-}
-
-// argumentFormOf returns the form for an answer of sys.argspec.
-func argumentFormOf(spec *data.Map) *argumentForm {
-	a := &argumentForm{More: data.Truth(spec.Value("varargs")), Named: data.Truth(spec.Value("kwargs"))}
-	names, defaults := data.TextsOf(spec.Value("args")), data.ListOf(spec.Value("defaults"))
-	for i, name := range names {
-		field := argumentField{Name: name, Required: i < len(names)-len(defaults)}
-		if !field.Required {
-			field.Default = argumentText(defaults[i-(len(names)-len(defaults))])
-		}
-		a.Fields = append(a.Fields, field)
-	}
-	return a
 }
 
 // place puts the arguments into the fields of the function: those that were typed there, and those of

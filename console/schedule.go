@@ -48,7 +48,7 @@ func schedules(q *request) error {
 		q.masterSchedule(p)
 		return q.render(http.StatusOK, "schedules", "Schedules", p)
 	}
-	v, err := q.call(p.Minion, "schedule.list", data.NewMap("__kwarg__", true, "show_all", true, "return_yaml", false))
+	v, err := q.call(p.Minion, "schedule.list", data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false))
 	jobs, ok := v.(*data.Map)
 	f := netapi.FaultOf(err)
 	switch {
