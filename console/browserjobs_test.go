@@ -73,7 +73,8 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 
 	sleeping(p, root)
 	confirmAll(p)
-	p.Follow(`form[action$="/stop"] button.bad`)
+	p.Eval(`(document.querySelector('form[action$="/stop"] button.bad').focus(), "")`)
+	p.Press("Enter") // also if the script renews the page meanwhile
 	p.WaitText("saltutil.kill_job was sent to 1 minion.")
 	p.WaitText("1 failed")
 	ended(p)

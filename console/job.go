@@ -159,8 +159,8 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 
 // jobStates returns the states of a job on a minion in the order of the page.
 func jobStates() []string {
-	return []string{stateFailed, stateReturned, stateIdle, stateRunning, "acknowledged", "sent", stateWaiting, "queued", "not connected", stateSilent,
-		"missed", "refused", "gone"}
+	return []string{stateFailed, stateReturned, stateIdle, stateRunning, "acknowledged", "sent", stateWaiting, "queued",
+		"not connected", stateSilent, "missed", "refused", "gone"}
 }
 
 // appliedBy returns the jobs that apply a test.

@@ -37,8 +37,8 @@ const historySize = 100
 // history shows the jobs, the newest first.
 func history(q *request) error {
 	query := q.r.URL.Query()
-	p := &jobsPage{pager: pager{ByTime: true}, Function: query.Get("function"), User: query.Get("user"), Target: query.Get("target"), Minion: query.Get("minion"),
-		Before: query.Get("before"), All: query.Get("all") != ""}
+	p := &jobsPage{pager: pager{ByTime: true}, Function: query.Get("function"), User: query.Get("user"),
+		Target: query.Get("target"), Minion: query.Get("minion"), Before: query.Get("before"), All: query.Get("all") != ""}
 	list, err := q.jobList(p)
 	if refused(err) {
 		p.Note = "You lack the right @runner to jobs.list_jobs, which lists the jobs."

@@ -184,8 +184,8 @@ func (q *request) fillRun(p *orchestrationPage, done *data.Map) {
 			p.Steps = append(p.Steps, s)
 		}
 	}
-	for _, word := range []stepCount{{Word: "failed", Class: "bad"}, {Word: "not run", Class: "bad"}, {Word: "changed", Class: "change"},
-		{Word: "would change", Class: "change"}, {Word: succeeded, Class: "good"}} {
+	for _, word := range []stepCount{{Word: "failed", Class: "bad"}, {Word: "not run", Class: "bad"},
+		{Word: "changed", Class: "change"}, {Word: "would change", Class: "change"}, {Word: succeeded, Class: "good"}} {
 		if word.N = counts[word.Word]; word.N > 0 {
 			p.Counts = append(p.Counts, word)
 		}
@@ -220,7 +220,8 @@ func (q *request) stepReturns(s step) []stepReturn {
 	}
 	var list []stepReturn
 	for _, id := range slices.Sorted(slices.Values(data.Texts(returns.Keys())))[:min(returns.Len(), stepMinions)] {
-		one := stepReturn{ID: id, Anchor: s.Anchor + "-" + id, outcome: outcomeOn("", id, data.NewMap("return", returns.Value(id)))}
+		one := stepReturn{ID: id, Anchor: s.Anchor + "-" + id}
+		one.outcome = outcomeOn("", id, data.NewMap("return", returns.Value(id)))
 		one.Raw = q.href(jobPath(s.Job, id), "raw", "1")
 		list = append(list, one)
 	}

@@ -144,6 +144,10 @@ for (const region of document.querySelectorAll("[data-live]")) {
       region.addEventListener("focusout", askLater, { once: true });
       return;
     }
+    if (region.querySelector(":active")) { // a click would get lost
+      askLater();
+      return;
+    }
     const typed = [...region.querySelectorAll("input[name]")].filter((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked);
     region.replaceChildren(...fresh.childNodes);
     for (const f of typed) {
