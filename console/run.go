@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/netapi"
@@ -80,7 +81,7 @@ func startJob(q *request) error {
 		return q.showRun(http.StatusOK, f)
 	}
 	low, err := f.order(q.r.PostForm)
-	var jid string
+	var sent *data.Map
 	total := 0
 	if err == nil && (f.Batch != "" || f.Queue) {
 		total = q.matches(f.target).Total
@@ -92,7 +93,7 @@ func startJob(q *request) error {
 		if f.Batch != "" {
 			low.Set("metadata", data.NewMap(batchKey, f.Batch, manyKey, int64(total)))
 		}
-		jid, err = q.send(low)
+		sent, err = q.sendJob(low)
 	}
 	if err != nil {
 		fault := netapi.FaultOf(err)
@@ -100,12 +101,18 @@ func startJob(q *request) error {
 			return err
 		}
 		f.Fault = fault.Text
-		if refused(err) {
+		switch {
+		case errors.Is(err, client.ErrNoBatches):
+			f.Fault = noBrine + " Nothing was sent."
+		case refused(err):
 			f.Fault = "You have no right to run " + f.Fun + " with these arguments on this target. The page Rights lists what you may run."
 		}
 		return q.showRun(fault.Status, f)
 	}
-	return q.redirect(jobPath(jid))
+	if f.Queue && !sent.Has("queued") {
+		q.notify("The job was sent only to minions that are connected. " + noBrine)
+	}
+	return q.redirect(jobPath(sent.Text("jid")))
 }
 
 // noBrine says what a master of Salt cannot do.
@@ -113,18 +120,25 @@ const noBrine = "This master is Salt's. It keeps no jobs for absent minions, and
 
 // send begins a job and returns its id. That nobody matches the target is a fault.
 func (q *request) send(low *data.Map) (jid string, err error) {
+	sent, err := q.sendJob(low)
+	return sent.Text("jid"), err
+}
+
+// sendJob is send that returns what the gate says of the job: its jid, its minions, and for a job that is to be
+// kept for absent minions those for which it is queued, unless the master keeps none.
+func (q *request) sendJob(low *data.Map) (*data.Map, error) {
 	low.Set("client", "local_async")
 	v, err := q.order(low)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	m, _ := v.(*data.Map)
 	if m.Text("jid") == "" {
 		t := targetOf(low.Value("tgt"), low.Text("tgt_type"))
-		return "", &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
+		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
 			"). Nothing was sent."}
 	}
-	return m.Text("jid"), nil
+	return m, nil
 }
 
 // readRun reads the form. Arguments that were given for another function are left out.

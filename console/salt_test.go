@@ -43,11 +43,16 @@ func (m *saltMaster) Order(ctx context.Context, low *data.Map) (*netapi.Answer, 
 		body := data.NewMap("success", false, "return", "'minions.pillar' is not available.")
 		return &netapi.Answer{Items: []any{data.NewMap("data", body)}}, nil
 	}
-	return m.Master.Order(ctx, low)
+	answer, err := m.Master.Order(ctx, low)
+	if err == nil && low.Has("queue") {
+		answer.Items[0].(*data.Map).Delete("queued")
+	}
+	return answer, err
 }
 
 // pagesOfSalt tests the pages with a master that has only Salt's functions.
 func pagesOfSalt(t *testing.T, b *browser) {
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "shown", "test.ping", "queue", "yes").lacks(t, "only to minions")
 	own := b.Gate.Master
 	salt := &saltMaster{Master: own, orders: map[string]int{}}
 	b.Gate.Master = salt
@@ -56,6 +61,8 @@ func pagesOfSalt(t *testing.T, b *browser) {
 	b.get(t, "/minions").want(t, 200, "1 of 3 connected", ">m1</a>")
 	b.get(t, "/run?tgt=*&fun=test.ping").want(t, 200, "3 minions match, 1 connected")
 	b.get(t, "/minions/m1?tab=pillar").lacks(t, "you lack the right")
+	b.post(t, "/run", "tgt", "m1", "fun", "test.ping", "shown", "test.ping", "queue", "yes").
+		want(t, 200, "The job was sent only to minions that are connected. This master is Salt&#39;s.")
 	salt.refuse = false
 	clear(salt.orders)
 	b.get(t, "/minions").want(t, 200, "1 of 3 connected", ">m1</a>", ">connected</span>", ">away1</a>", "3006.")

@@ -260,12 +260,16 @@ func (o *order) async(ctx context.Context) (*Answer, error) {
 	}
 	j, err := publish(ctx, r)
 	if errors.Is(err, client.ErrNoBatches) {
-		return nil, because(http.StatusBadRequest, nil, "This master does not run batches by itself; order local_batch")
+		return nil, because(http.StatusBadRequest, err, "This master does not run batches by itself; order local_batch")
 	}
 	if err != nil {
 		return nobody(err)
 	}
-	return &Answer{Items: []any{data.NewMap("jid", string(j.ID), "minions", data.Values(j.Minions))}}, nil
+	sent := data.NewMap("jid", string(j.ID), "minions", data.Values(j.Minions))
+	if r.Kwargs.Has("queue") && j.Told { // Salt's master keeps no jobs, and says nothing of it
+		sent.Set("queued", data.Values(j.Queued))
+	}
+	return &Answer{Items: []any{sent}}, nil
 }
 
 // subset sends a job to some minions, chosen by chance, that have its function
