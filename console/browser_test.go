@@ -39,10 +39,13 @@ func TestInBrowser(t *testing.T) {
 	})
 	// These are no subtests: a step of the page that fails ends this test.
 	eventsInBrowser(t, p, b)
+	manyEventsInBrowser(t, p, b)
 	orchestrationsInBrowser(p, root)
 	schedulesInBrowser(t, p, b)
 	queueInBrowser(t, p, b)
 	runInBrowser(t, p, b)
+	stopInBrowser(p, root)
+	optionsInBrowser(p, root)
 	jobsInBrowser(t, p, b)
 	sessionInBrowser(p, root)
 	minionInBrowser(t, p, root)
@@ -172,7 +175,11 @@ func eventsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	hidden(false)
 	p.Until(`document.querySelector("#events .tag")?.textContent === "test/unseen"`)
 
-	// much data: the oldest rows go
+}
+
+// manyEventsInBrowser sends much data and many events: the oldest rows go.
+func manyEventsInBrowser(t *testing.T, p *chromium.Page, b *browser) {
+	t.Helper()
 	for i := range 20 {
 		b.fireWord(t, fmt.Sprintf("test/long/%d", i), strings.Repeat("x", 500_000))
 	}

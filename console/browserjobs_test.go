@@ -58,7 +58,10 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.Follow(`a[href*="/jobs/compare"]`)
 	p.WaitText("Predicted and done")
 	look(p, "compare-predicted")
+}
 
+// stopInBrowser stops a job, and kills one.
+func stopInBrowser(p *chromium.Page, root string) {
 	sleeping(p, root)
 	look(p, "job-running")
 	p.Eval(`(window.confirm = (text) => { window.asked = text; return false }, "")`)
@@ -78,7 +81,10 @@ func runInBrowser(t *testing.T, p *chromium.Page, b *browser) {
 	p.WaitText("saltutil.kill_job was sent to 1 minion.")
 	p.WaitText("1 failed")
 	ended(p)
+}
 
+// optionsInBrowser runs a batch, runs it again, and has a job kept for absent minions.
+func optionsInBrowser(p *chromium.Page, root string) {
 	p.Open(root + "/run?tgt=m*&fun=test.ping")
 	p.Type("#batch", "1")
 	p.Follow("main button.main")
