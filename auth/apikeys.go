@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -164,9 +163,9 @@ func KeyID(secret string) string { return fileOfKey(secret)[:apiKeyID] }
 func (k APIKey) entry(file string) *data.Map {
 	expire := neverExpires
 	if !k.Expire.IsZero() {
-		expire = unix(k.Expire)
+		expire = Seconds(k.Expire)
 	}
-	return data.NewMap("start", unix(k.Start), "expire", expire, "name", k.User, "eauth", KeySystem,
+	return data.NewMap("start", Seconds(k.Start), "expire", expire, "name", k.User, "eauth", KeySystem,
 		"auth_list", k.Rights, "key", k.Name, "comment", k.Comment, "token", file)
 }
 
@@ -174,20 +173,15 @@ func (k APIKey) entry(file string) *data.Map {
 func apiKeyOf(m *data.Map, modified time.Time) APIKey {
 	rights, _ := m.Value("auth_list").([]any)
 	k := APIKey{Name: m.Text("key"), User: m.Text("name"), Rights: rights, Comment: m.Text("comment"),
-		Start: moment(number(m.Value("start")))}
+		Start: Moment(m.Value("start"))}
 	k.ID = m.Text("token")[:apiKeyID] // load has compared it with the name of the file
 	if expire := expiry(m); expire < neverExpires {
-		k.Expire = moment(expire)
+		k.Expire = Moment(expire)
 	}
 	if modified.After(k.Start) {
 		k.Used = modified
 	}
 	return k
-}
-
-func moment(seconds float64) time.Time {
-	whole, part := math.Modf(seconds)
-	return time.Unix(int64(whole), int64(part*1e9))
 }
 
 // Keys returns all keys that have not expired, sorted by name.

@@ -65,9 +65,9 @@ func Pick(fields payload.Fields) *data.Map {
 	return m
 }
 
-// loginFields are the fields of a request that are passed to an external_auth system. Salt's loader
+// LoginFields returns the fields of a request that are passed to an external_auth system. Salt's loader
 // also passes eauth and token, which none of its modules uses.
-var loginFields = [...]string{"username", "password"}
+func LoginFields() []string { return []string{"username", "password"} }
 
 // FromLoad returns the credentials of a request with the fields at top level: runner, wheel and
 // mk_token. A field of the wrong type counts as "", which never authenticates.
@@ -76,7 +76,7 @@ func FromLoad(load *data.Map) Credentials { return FromKwargs(load, load) }
 // FromLogin returns the login of a token request, which has no other credentials.
 func FromLogin(load *data.Map) Credentials {
 	c := Credentials{Kind: ByEauth, Eauth: load.Text("eauth"), Fields: data.NewMap()}
-	for _, name := range loginFields {
+	for _, name := range LoginFields() {
 		if text, ok := load.Value(name).(string); ok {
 			c.Fields.Set(name, text)
 		}

@@ -158,7 +158,7 @@ func (t *Tokens) load(name string) (*data.Map, os.FileInfo, error) {
 	if err == nil && m.Text("token") != name {
 		err = errors.New("it is the file of another token")
 	}
-	if err == nil && expiry(m) > unix(t.now()) {
+	if err == nil && expiry(m) > Seconds(t.now()) {
 		return m, info, nil
 	}
 	expired := err == nil
@@ -167,7 +167,7 @@ func (t *Tokens) load(name string) (*data.Map, os.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoToken, err)
 	}
 	if expired {
-		return nil, nil, &ExpiredError{m.Text("name"), m.Text("eauth"), moment(expiry(m))}
+		return nil, nil, &ExpiredError{m.Text("name"), m.Text("eauth"), Moment(expiry(m))}
 	}
 	return nil, nil, ErrNoToken
 }
@@ -237,8 +237,6 @@ func number(v any) float64 {
 	}
 	return 0
 }
-
-func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // Delete deletes a token, or the API key with this secret. A missing one is not an error.
 func (t *Tokens) Delete(name string) error {
@@ -329,7 +327,7 @@ func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.M
 			return false
 		}
 		life := h.life(c.Eauth, l.Name, expire)
-		m = data.NewMap("start", unix(g.now()), "expire", unix(g.now())+life, "name", l.Name,
+		m = data.NewMap("start", Seconds(g.now()), "expire", Seconds(g.now())+life, "name", l.Name,
 			"eauth", c.Eauth)
 		if h.KeepACLInToken {
 			if list, ok := h.ownRules(ctx, g, s, l); ok {

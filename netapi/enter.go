@@ -41,7 +41,7 @@ func (g *Gate) enter(who Proven, from netip.Addr) (*Session, error) {
 	if !g.Door.ACL.Allows(who.User, from) {
 		return nil, fault(http.StatusUnauthorized, textNoSession)
 	}
-	now := float64(g.Now().UnixMicro()) / 1e6
+	now := auth.Seconds(g.Now())
 	m := data.NewMap("start", now, "expire", now+g.TokenExpire.Seconds(), "name", who.User, "eauth", auth.OIDCSystem)
 	if len(who.Groups) > 0 {
 		m.Set("groups", data.Values(who.Groups))

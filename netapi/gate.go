@@ -161,7 +161,7 @@ func (g *Gate) NewToken(ctx context.Context, login *data.Map, from netip.Addr) (
 // checkFields returns a *Fault that names the field which a login lacks. Its status and the beginning of its
 // text are Salt's. It counts as no wrong password.
 func checkFields(login *data.Map) error {
-	for _, field := range []string{"username", "password", "eauth"} {
+	for _, field := range loginFields() {
 		v := login.Value(field)
 		_, isText := v.(string)
 		switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -146,7 +147,7 @@ func loginIn(low *data.Map) *data.Map {
 	return login
 }
 
-func loginFields() []string { return []string{"eauth", "username", "password"} }
+func loginFields() []string { return append(auth.LoginFields(), "eauth") }
 
 // faultOf converts an error of package client to a fault. Salt answers many of these with 500; where
 // the order itself is at fault it is 400 here.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 )
 
@@ -29,21 +30,9 @@ type Token struct {
 // tokenOf reads a token from the form in which the master gives it. ok is false if it is none.
 func tokenOf(m *data.Map) (t Token, ok bool) {
 	t = Token{Value: m.Text("token"), User: m.Text("name"), Eauth: m.Text("eauth"),
-		Start: moment(m.Value("start")), Expire: moment(m.Value("expire")), Groups: data.TextsOf(m.Value("groups"))}
+		Start: auth.Moment(m.Value("start")), Expire: auth.Moment(m.Value("expire")), Groups: data.TextsOf(m.Value("groups"))}
 	t.Rights, _ = m.Value("auth_list").([]any)
 	return t, t.Value != "" && !t.Expire.IsZero()
-}
-
-// moment returns a time of seconds since 1970, zero if v is no number.
-func moment(v any) time.Time {
-	switch n := v.(type) {
-	case float64:
-		whole := int64(n)
-		return time.Unix(whole, int64((n-float64(whole))*1e9))
-	case int64:
-		return time.Unix(n, 0)
-	}
-	return time.Time{}
 }
 
 // Caller returns the sender of requests of this session from an address.

@@ -3,6 +3,7 @@ package cherrypy
 import (
 	"net/http"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
@@ -39,8 +40,8 @@ func logIn(q *request) error {
 func (q *request) answerSession(s *netapi.Session) error {
 	q.w.Header().Set("X-Auth-Token", s.ID)
 	t := s.Token
-	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", s.ID, "expire", seconds(t.Expire),
-		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
+	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", s.ID, "expire", auth.Seconds(t.Expire),
+		"start", auth.Seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
 }
 
 // logOut ends a session. An API key has none, and stays.
@@ -75,7 +76,7 @@ func makeToken(q *request) error {
 		if err != nil {
 			return err
 		}
-		tokens[i] = data.NewMap("start", seconds(t.Start), "expire", seconds(t.Expire), "name", t.User, "eauth", t.Eauth,
+		tokens[i] = data.NewMap("start", auth.Seconds(t.Start), "expire", auth.Seconds(t.Expire), "name", t.User, "eauth", t.Eauth,
 			"token", t.Value)
 	}
 	return q.answer(http.StatusOK, tokens)

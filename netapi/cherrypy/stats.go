@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 )
 
@@ -41,12 +42,9 @@ func statistics(q *request) error {
 	s := q.stats
 	s.mu.Lock()
 	up := q.Now().Sub(s.started)
-	m := data.NewMap("CherryPy Applications", data.NewMap("Enabled", true, "Current Time", seconds(q.Now()),
-		"Start Time", seconds(s.started), "Uptime", up.Seconds(), "Current Requests", s.now, "Total Requests", s.total,
+	m := data.NewMap("CherryPy Applications", data.NewMap("Enabled", true, "Current Time", auth.Seconds(q.Now()),
+		"Start Time", auth.Seconds(s.started), "Uptime", up.Seconds(), "Current Requests", s.now, "Total Requests", s.total,
 		"Total Time", s.spent.Seconds(), "Requests/Second", float64(s.total)/max(up.Seconds(), 1e-9)))
 	s.mu.Unlock()
 	return q.answer(http.StatusOK, m)
 }
-
-// seconds returns a time as seconds since 1970.
-func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

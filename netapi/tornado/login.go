@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
@@ -35,12 +36,9 @@ func logIn(q *request) error {
 		web.SetCookie(q.w, q.r, q.Door, t.Value, max(1, int(t.Expire.Sub(q.Now())/time.Second)))
 	}
 	q.w.Header().Set("X-Auth-Token", t.Value)
-	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", t.Value, "expire", seconds(t.Expire),
-		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
+	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", t.Value, "expire", auth.Seconds(t.Expire),
+		"start", auth.Seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
 }
-
-// seconds returns a time as seconds since 1970.
-func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 func badRequest(text string) error {
 	return &netapi.Fault{Status: http.StatusBadRequest, Text: text}
