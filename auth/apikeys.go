@@ -95,8 +95,8 @@ func (t *Tokens) AddKey(k APIKey) (secret string, added APIKey, err error) {
 	return secret, k, nil
 }
 
-// lockKeys keeps other goroutines and programs from changing the keys until unlock is called. The lock is that of
-// the directory: a file would be a token for Salt.
+// lockKeys keeps other goroutines and programs from changing the keys until unlock is called. The lock is
+// that of the directory: a file would be a token for Salt.
 func (t *Tokens) lockKeys() (unlock func(), err error) {
 	t.keys.Lock()
 	f, err := t.root.Open(".")
@@ -201,7 +201,8 @@ func (t *Tokens) Keys() ([]APIKey, error) {
 	return all, nil
 }
 
-// DeleteKey deletes the key with an id, or all keys with a name, and returns the first of them. The error wraps ErrNoToken if there is none.
+// DeleteKey deletes the key with an id, or all keys with a name, and returns the first of them. The error
+// wraps ErrNoToken if there is none.
 func (t *Tokens) DeleteKey(ref string) (APIKey, error) {
 	unlock, err := t.lockKeys()
 	if err != nil {

@@ -275,8 +275,8 @@ func TestNoSystemIsNamedKey(t *testing.T) {
 	}
 }
 
-// TestTwoKeysHaveTwoNames makes keys of one name at the same time, as several programs do: each opens the store
-// by itself.
+// TestTwoKeysHaveTwoNames makes keys of one name at the same time, as several programs do: each opens the
+// store by itself.
 func TestTwoKeysHaveTwoNames(t *testing.T) {
 	dir := t.TempDir()
 	c := &clock{time.Unix(1800000000, 0)}

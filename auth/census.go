@@ -31,7 +31,8 @@ func holderOf(m *data.Map) holder {
 }
 
 func newCensus() *census {
-	return &census{most: mostTokens, mostOfName: mostTokensOfName, holders: map[string]holder{}, files: map[holder]int{}}
+	return &census{most: mostTokens, mostOfName: mostTokensOfName,
+		holders: map[string]holder{}, files: map[holder]int{}}
 }
 
 func (c *census) add(file string, who holder) {
@@ -83,8 +84,8 @@ func (c *census) keep(files []string, now time.Time) {
 	c.last = now
 }
 
-// full returns why there is no room for a token of a holder. fresh says that the directory has been read within
-// the last second.
+// full returns why there is no room for a token of a holder. fresh says that the directory has been read
+// within the last second.
 func (c *census) full(who holder, now time.Time) (fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -61,7 +61,8 @@ func NewPace(now func() time.Time) *Pace {
 	if now == nil {
 		now = time.Now
 	}
-	p := &Pace{now: now, secret: make([]byte, sha256.Size), known: map[offender]*attempts{}, from: map[netip.Prefix]int{}}
+	p := &Pace{now: now, secret: make([]byte, sha256.Size), known: map[offender]*attempts{},
+		from: map[netip.Prefix]int{}}
 	_, _ = rand.Read(p.secret) // it does not fail
 	return p
 }
@@ -199,9 +200,9 @@ func (p *Pace) end(who offender, digest []byte, o outcome) {
 	}
 }
 
-// makeRoom forgets old attempts, then those without a mistake, and then those that may try again, if there are
-// too many, or too many of a network. It reports false if there is no room: a pause lasts until its end, and
-// nobody makes others try more by trying himself.
+// makeRoom forgets old attempts, then those without a mistake, and then those whose pause is over, if there
+// are too many, or too many of a network. It reports false if that makes no room: otherwise one who makes
+// mistakes under many names would end the pauses of others.
 func (p *Pace) makeRoom(from netip.Prefix) bool {
 	now := p.now()
 	for _, mayGo := range []func(*attempts) bool{

@@ -11,10 +11,10 @@ import (
 // restSystem is the system of external_auth that asks a service for the rights of a user.
 const restSystem = "rest"
 
-// Perms returns the rights that the answer to a login lists: those of the user, of '*' and of the
-// user's groups in external_auth. Each is there once. Texts come first, sorted; then the others, by
-// their Python text. Without rights it is an empty dictionary. For the system rest it is the list that the
-// service has sent, which is in the token. All this is as in Salt (salt/netapi/rest_cherrypy/app.py, Login.POST).
+// Perms returns the rights that the answer to a login lists: those of the user, of '*' and of the user's
+// groups in external_auth. Each is there once. Texts come first, sorted; then the others, by their Python
+// text. Without rights it is an empty dictionary. For the system rest it is the list that the service has
+// sent, which is in the token. All this is as in Salt (salt/netapi/rest_cherrypy/app.py, Login.POST).
 func (g *Gate) Perms(t Token) any {
 	if t.Eauth == restSystem && len(t.Rights) > 0 {
 		return t.Rights
@@ -66,8 +66,9 @@ func (g *Gate) ReadsAll(c Caller) bool {
 	return slices.Contains(rights, any(".*")) || slices.Contains(rights, any("@events"))
 }
 
-// Rights returns the rights that the master looks at for the user of a token: those of the token itself, where
-// keep_acl_in_token is on and for API keys, or those of external_auth. The rights of '*' count for users without their own, or with permissive_acl.
+// Rights returns the rights that the master looks at for the user of a token: those of the token itself,
+// where keep_acl_in_token is on and for API keys, or those of external_auth. The rights of '*' count for
+// users without their own, or with permissive_acl.
 func (g *Gate) Rights(t Token) []any {
 	if t.Rights != nil && (g.KeepACLInToken || t.Eauth == auth.KeySystem) {
 		return t.Rights

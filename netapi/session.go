@@ -30,7 +30,8 @@ type Token struct {
 // tokenOf reads a token from the form in which the master gives it. ok is false if it is none.
 func tokenOf(m *data.Map) (t Token, ok bool) {
 	t = Token{Value: m.Text("token"), User: m.Text("name"), Eauth: m.Text("eauth"),
-		Start: auth.Moment(m.Value("start")), Expire: auth.Moment(m.Value("expire")), Groups: data.TextsOf(m.Value("groups"))}
+		Start: auth.Moment(m.Value("start")), Expire: auth.Moment(m.Value("expire")),
+		Groups: data.TextsOf(m.Value("groups"))}
 	t.Rights, _ = m.Value("auth_list").([]any)
 	return t, t.Value != "" && !t.Expire.IsZero()
 }

@@ -129,6 +129,7 @@ func restarts(option string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"external_auth", "permissive_acl", "keep_acl_in_token", "console", "timeout", "gather_job_timeout",
-		"interface", "ret_port", "transport", "ssl", "sock_dir", "ipc_mode", "cachedir", "user", "hash_type", "config_reload_interval"}, option)
+	return slices.Contains([]string{"external_auth", "permissive_acl", "keep_acl_in_token", "console", "timeout",
+		"gather_job_timeout", "interface", "ret_port", "transport", "ssl", "sock_dir", "ipc_mode", "cachedir", "user",
+		"hash_type", "config_reload_interval"}, option)
 }

@@ -178,7 +178,8 @@ func sshOptions(t *testing.T, s *netapitest.Site) {
 
 func outsidePaths(t *testing.T, s *netapitest.Site) {
 	session := s.LogIn(t, "saltdev")
-	roots := map[string]*data.Map{"file_roots.write": s.Master.Config.FileRoots, "pillar_roots.write": s.Master.Config.PillarRoots}
+	c := s.Master.Config
+	roots := map[string]*data.Map{"file_roots.write": c.FileRoots, "pillar_roots.write": c.PillarRoots}
 	for fun, of := range roots {
 		folders := data.TextsOf(of.Value("base"))
 		if len(folders) == 0 {
@@ -202,7 +203,8 @@ func outsidePaths(t *testing.T, s *netapitest.Site) {
 		if got := write("within.sls"); !strings.HasPrefix(got, "Wrote data to file") {
 			t.Errorf("%s of a good path: %q", fun, got)
 		}
-		for _, path := range []string{"../../evil.sls", "../evil.sls", "/evil.sls", "a/../../../evil.sls", "..", s.Dir() + "/evil.sls"} {
+		for _, path := range []string{"../../evil.sls", "../evil.sls", "/evil.sls", "a/../../../evil.sls", "..",
+			s.Dir() + "/evil.sls"} {
 			if got := write(path); strings.HasPrefix(got, "Wrote") || got == "" {
 				t.Errorf("%s of %s: %q", fun, path, got)
 			}

@@ -87,7 +87,8 @@ func (s *static) serve(w http.ResponseWriter, r *http.Request, p string) error {
 	return nil
 }
 
-// open opens a file, also through links, unless it is a pipe or device: to open a pipe waits for its other end.
+// open opens a file, also through links, unless it is a pipe or device: to open a pipe waits for its other
+// end.
 func (s *static) open(name string) (*os.File, error) {
 	info, err := s.root.Stat(cmp.Or(name, "."))
 	if err != nil {

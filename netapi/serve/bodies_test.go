@@ -50,7 +50,8 @@ func TestStalledBodiesCostLittleMemory(t *testing.T) {
 		"HTTP/1.1": func(t *testing.T, s *site, _ *authority) {
 			for range clients {
 				c := dial(t, s)
-				_, _ = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", mostBody)
+				_, _ = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"+
+					"Content-Length: %d\r\n\r\n", mostBody)
 				go func() { _, _ = c.Write(almost) }()
 			}
 		},

@@ -55,7 +55,8 @@ type door struct {
 	jobLists web.JobLists
 }
 
-// New returns the handler of a door. The error names an entry of cors_origin that is not the origin of a page.
+// New returns the handler of a door. The error names an entry of cors_origin that is not the origin of a
+// page.
 func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -38,7 +38,8 @@ func NewHooks(fire func(ctx context.Context, tag string, body *data.Map) error, 
 }
 
 // Fire fires the event of a hook whose request has passed CheckHook with the same secret. The error is a
-// *netapi.Fault: 429 if neither the caller nor a secret says who sends the event, and there are many such; 409 for a delivery that was sent before, 503 if the master does not take the event.
+// *netapi.Fault: 429 if neither the caller nor a secret says who sends the event, and there are many such;
+// 409 for a delivery that was sent before, 503 if the master does not take the event.
 func (h *Hooks) Fire(r *http.Request, c netapi.Caller, secret, tag string, body *data.Map) error {
 	if c.Token == "" && secret == "" {
 		if err := h.open.admit(c.From); err != nil {

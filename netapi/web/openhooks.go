@@ -37,7 +37,8 @@ func (o *openHooks) admit(from netip.Addr) error {
 	}
 	network := netapi.Network(from)
 	if o.all >= openOfAll || o.from[network] >= openOfNetwork && !from.IsLoopback() {
-		return &netapi.Fault{Status: http.StatusTooManyRequests, Text: textManyEvents, RetryAfter: o.until.Sub(o.now())}
+		return &netapi.Fault{Status: http.StatusTooManyRequests, Text: textManyEvents,
+			RetryAfter: o.until.Sub(o.now())}
 	}
 	o.all++
 	o.from[network]++

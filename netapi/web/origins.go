@@ -46,10 +46,10 @@ func (o *Origins) Check(r *http.Request) error {
 	return nil
 }
 
-// CheckWebSocket returns a *netapi.Fault if a page of another origin opens a websocket, whatever its credential:
-// browsers ask nobody before they do. Listed origins may, and with "*" all. The own origin is that with the
-// host of the request; its scheme may differ, since a proxy may end TLS. Programs that are no browsers send
-// no origin.
+// CheckWebSocket returns a *netapi.Fault if a page of another origin opens a websocket, whatever its
+// credential: browsers ask nobody before they do. Listed origins may, and with "*" all. The own origin is
+// that with the host of the request; its scheme may differ, since a proxy may end TLS. Programs that are no
+// browsers send no origin.
 func (o *Origins) CheckWebSocket(r *http.Request) error {
 	for _, origin := range r.Header.Values("Origin") {
 		if !sameHost(origin, r.Host) && !o.lists(origin) {

@@ -102,8 +102,8 @@ func refused(format string, args ...any) error {
 	return &runners.UnableError{Text: "No key was made: " + fmt.Sprintf(format, args...)}
 }
 
-// onlyKnown refuses arguments that mk_key does not have: with a misspelt expire, the key would be valid for longer
-// than was meant.
+// onlyKnown refuses arguments that mk_key does not have: with a misspelt expire, the key would be valid for
+// longer than was meant.
 func onlyKnown(other *data.Map) error {
 	known := []string{"name", "rights", "expire", "user", "comment"}
 	for key := range other.All() {
