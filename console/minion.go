@@ -158,8 +158,12 @@ func (p pillarVeil) hides(path []string) bool {
 // looksSecret reports whether a key looks like the name of a secret. Some that are harmless do.
 func looksSecret(key string) bool {
 	key = strings.ToLower(key)
-	return slices.ContainsFunc([]string{"pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "hash", "cert", "psk", "dsn"},
-		func(part string) bool { return strings.Contains(key, part) })
+	return slices.ContainsFunc(secretWords(), func(word string) bool { return strings.Contains(key, word) })
+}
+
+// secretWords returns the words in the names of secrets.
+func secretWords() []string {
+	return []string{"pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "hash", "cert", "psk", "dsn"}
 }
 
 // joinPath returns a path of keys as one text, from which different paths differ.

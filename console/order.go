@@ -180,13 +180,16 @@ func refused(err error) bool {
 }
 
 // lacksFunction reports whether the text of a runner or wheel function that has failed says that the
-// master has none of that name (salt/loader/lazy.py, missing_fun_string).
+// master has none of that name (salt/loader/lazy.py, missing_fun_string). Only the whole last line counts:
+// other texts may repeat what a user has typed.
 func lacksFunction(text, fun string) bool {
-	module, _, _ := strings.Cut(fun, ".")
-	for _, sign := range []string{"'" + fun + "' is not available", "KeyError: '" + fun + "'", "'" + module + "' __virtual__ returned False"} {
-		if strings.Contains(text, sign) {
-			return true
-		}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimPrefix(lines[len(lines)-1], "Exception occurred in runner "+fun+": ")
+	if class, rest, ok := strings.Cut(last, ": "); ok && !strings.ContainsAny(class, " '") { // KeyError
+		last = rest
 	}
-	return false
+	last = strings.Trim(last, `"`)
+	module, _, _ := strings.Cut(fun, ".")
+	virtual := "'" + module + "' __virtual__ returned False"
+	return last == "'"+fun+"' is not available." || last == "'"+fun+"'" || last == virtual || strings.HasPrefix(last, virtual+": ")
 }

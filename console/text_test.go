@@ -12,7 +12,11 @@ func TestLacksFunction(t *testing.T) {
 		"Exception occurred in runner queue.list: Traceback (most recent call last):\n" +
 			"salt.exceptions.CommandExecutionError: 'queue.list' is not available.\n": true,
 		"Exception occurred in runner queue.list: 'queue' __virtual__ returned False: no SQLite": true,
+		"KeyError: \"'queue.list' is not available.\"":                                           true,
+		"'queue.list' is not available.":                                                         true,
 		"Exception occurred in runner queue.list: disk I/O error":                                false,
+		"unknown node group \"'queue.list' is not available.\"":                                  false,
+		"CommandExecutionError: unknown node group 'queue.list'":                                 false,
 	} {
 		if got := lacksFunction(text, "queue.list"); got != want {
 			t.Errorf("%q: %v", text, got)

@@ -19,6 +19,8 @@ func functions(a *assets) template.FuncMap {
 		"jobPath":    jobPath,
 		"pageNumber": pageNumber,
 		"root":       func() string { return a.root },
+		// words in the names of secrets, as a regular expression
+		"secretWords": func() string { return strings.Join(secretWords(), "|") },
 	}
 }
 

@@ -165,10 +165,10 @@ func faultOf(ctx context.Context, err error) error {
 		return because(http.StatusBadRequest, nil, refusal.Message)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return because(statusGone, err, textGone)
+	case errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errLate): // also while it waits for the master
+		return because(http.StatusGatewayTimeout, err, textLate)
 	case errors.Is(err, client.ErrNoMaster), errors.Is(err, client.ErrTimeout):
 		return because(http.StatusServiceUnavailable, err, textNoMaster)
-	case errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errLate):
-		return because(http.StatusGatewayTimeout, err, textLate)
 	}
 	return because(http.StatusInternalServerError, err, "An unexpected error occurred")
 }
