@@ -52,6 +52,9 @@ func TestOrdersReachTheMaster(t *testing.T) {
 	if code := r.end(t); code != 0 {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
+	if left, err := filepath.Glob(filepath.Join(cfg.TokenDir, "[0-9a-f]*")); err != nil || len(left) > 0 {
+		t.Errorf("tokens of sessions outlive salt-api: %v, %v", left, err)
+	}
 }
 
 // sorted puts the words of a text in order: that of the keys of a mapping does not count.
@@ -60,10 +63,11 @@ func sorted(text string) string {
 	return fmt.Sprint(len(words), strings.Join(words, " "))
 }
 
-// visit logs in, orders and logs out.
+// visit logs in, orders and logs out, and logs in once more.
 func visit(r *http.Request, gate *netapi.Gate) string {
 	from := netip.MustParseAddr("127.0.0.1")
-	session, err := gate.LogIn(r.Context(), data.NewMap("eauth", "sharedsecret", "username", "ann", "password", "s3cret"), from, "")
+	login := data.NewMap("eauth", "sharedsecret", "username", "ann", "password", "s3cret")
+	session, err := gate.LogIn(r.Context(), login, from, "")
 	if err != nil {
 		return "login: " + err.Error()
 	}
@@ -78,6 +82,9 @@ func visit(r *http.Request, gate *netapi.Gate) string {
 	state := "ended"
 	if gate.Valid(session.Token.Value) {
 		state = "goes on"
+	}
+	if open, err := gate.LogIn(r.Context(), login, from, ""); err != nil || !gate.Valid(open.Token.Value) {
+		return "second login: " + fmt.Sprint(err)
 	}
 	return session.Token.User + " " + data.Repr(done.Value("return")) + " " + state
 }
