@@ -59,12 +59,12 @@ func ofKind(form string) bool {
 
 // checkForm reports a name behind @ that is neither a kind of function nor one of modules.
 func checkForm(form string, modules []string) error {
-	known := append([]string{Runner, Wheel, "events"}, modules...)
+	known := append([]string{Runner, Wheel, "events", "hooks"}, modules...)
 	if ofKind(form) || slices.Contains(known, form) {
 		return nil
 	}
 	f := &config.Finding{Text: "there is no '@" + form + "'",
-		Suggestion: "write '@runner', '@wheel', '@events' or '@MODULE' with the module of a runner, such as '@jobs'"}
+		Suggestion: "write '@runner', '@wheel', '@events', '@hooks' or '@MODULE' with the module of a runner, such as '@jobs'"}
 	if near := config.Nearest(form, known); near != "" {
 		f.Suggestion = "is '@" + near + "' meant?"
 	}

@@ -16,7 +16,7 @@ func TestCheckRights(t *testing.T) {
 	}{
 		{".*", ""}, {"test.*", ""}, {"test.ping", ""}, {`test\.(ping|echo)`, ""}, {"(?i)TEST.*", ""}, {"[a-z]+.ping", ""},
 		{"pkg.(list_pkgs|a b)", ""}, {"test[.]ping( x)?", ""}, {"test.x{2}", ""},
-		{"@runner", ""}, {"@wheels", ""}, {"@events", ""}, {"@jobs", ""}, {"@key", ""},
+		{"@runner", ""}, {"@wheels", ""}, {"@events", ""}, {"@hooks", ""}, {"@jobs", ""}, {"@key", ""},
 		{m("web*", "state.apply", "test.*"), ""}, {m("@jobs", "list_jobs"), ""}, {m("@runner", "jobs.list_jobs"), ""},
 		{m("G@os:Debian and web*", ".*"), ""}, {m("N@web", ".*"), ""},
 		{m("*", m("cmd.run", data.NewMap("args", []any{"uptime"}))), ""},
@@ -34,7 +34,7 @@ func TestCheckRights(t *testing.T) {
 		{"@runer", "there is no '@runer'; is '@runner' meant?"},
 		{"@runner.jobs.list_jobs", "write {'@jobs': ['list_jobs']}"},
 		{"@jobs.list_jobs", "write {'@jobs': ['list_jobs']}"},
-		{"@", "write '@runner', '@wheel', '@events' or '@MODULE'"},
+		{"@", "write '@runner', '@wheel', '@events', '@hooks' or '@MODULE'"},
 		{m("web*"), "web*: names no functions, so that it allows nothing; write {'web*': ['test.ping']}"},
 		{m("@jobs"), "@jobs: names no functions, so that it allows nothing; write {'@jobs': ['ping']}"},
 		{m("@job", "list_jobs"), "is '@jobs' meant?"},

@@ -1,6 +1,7 @@
 package netapi
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -52,18 +53,31 @@ func (g *Gate) Perms(t Token) any {
 	return all
 }
 
-// ReadsAll reports whether a caller may read all events: where the door is not limited to own events, and
-// for users whose rights in external_auth have '.*' or '@events'.
+// ReadsAll reports whether a caller may read all events: users where the door is not limited to own
+// events, and otherwise users and API keys whose rights have '.*' or '@events'.
 func (g *Gate) ReadsAll(c Caller) bool {
-	if !g.Door.OwnEvents {
+	t, err := g.credentials.find(c.Token)
+	if t.Eauth != auth.KeySystem && !g.Door.OwnEvents {
 		return true
 	}
+	return err == nil && g.hasAny(t, ".*", "@events")
+}
+
+// MayFire returns a *Fault if a caller must not fire the events of hooks: an API key without the right '.*'
+// or '@hooks'. As in Salt, users need no right for that.
+func (g *Gate) MayFire(c Caller) error {
 	t, err := g.credentials.find(c.Token)
-	if err != nil {
-		return false
+	if err != nil || t.Eauth != auth.KeySystem || g.hasAny(t, ".*", "@hooks") {
+		return nil
 	}
-	rights := g.Rights(t)
-	return slices.Contains(rights, any(".*")) || slices.Contains(rights, any("@events"))
+	return fault(http.StatusForbidden, "The API key has no right to hooks: it needs '@hooks'")
+}
+
+func (g *Gate) hasAny(t Token, rights ...string) bool {
+	return slices.ContainsFunc(g.Rights(t), func(r any) bool {
+		text, _ := r.(string)
+		return slices.Contains(rights, text)
+	})
 }
 
 // Rights returns the rights that the master looks at for the user of a token: those of the token itself,

@@ -72,7 +72,6 @@ func streams(s *netapi.Settings) stream.Options {
 	for _, one := range sections(s) {
 		o.MaxListeners += one.door.MaxStreams
 		o.MaxPerUser += one.door.MaxStreamsPerUser
-		o.Owners = o.Owners || one.door.OwnEvents
 	}
 	return o
 }

@@ -143,8 +143,8 @@ func TestCheckConfigFindsWhatTheHostLacks(t *testing.T) {
 
 func TestStreamsOfBothSections(t *testing.T) {
 	first := &netapi.Door{MaxStreams: 10, MaxStreamsPerUser: 3}
-	o := streams(&netapi.Settings{Cherrypy: first, Tornado: &netapi.Door{MaxStreams: 5, MaxStreamsPerUser: 2, OwnEvents: true}})
-	if o.MaxListeners != 15 || o.MaxPerUser != 5 || !o.Owners || streams(&netapi.Settings{Cherrypy: first}).Owners {
+	o := streams(&netapi.Settings{Cherrypy: first, Tornado: &netapi.Door{MaxStreams: 5, MaxStreamsPerUser: 2}})
+	if o.MaxListeners != 15 || o.MaxPerUser != 5 {
 		t.Errorf("the streams have %+v", o)
 	}
 }

@@ -29,7 +29,7 @@ func keyOf(t *testing.T, s *netapitest.Site, name string, rights ...any) string 
 func TestAPIKeys(t *testing.T) {
 	s := netapitest.Start(t, door(), "main", "m1")
 	key := keyOf(t, s, "ci", "test.*", "@jobs")
-	keeper := keyOf(t, s, "keeper", "@wheel")
+	keeper, caller := keyOf(t, s, "keeper", "@wheel"), keyOf(t, s, "caller", "@hooks")
 	const ping, remove = `{"client": "local", "tgt": "m1", "fun": "test.ping"}`, `{"client": "local", "tgt": "m1", "fun": "file.remove", "arg": ["/nothere"]}`
 	for _, header := range []string{"X-Auth-Token", "Authorization"} {
 		value := key
@@ -52,7 +52,9 @@ func TestAPIKeys(t *testing.T) {
 			Want(t, header+" /keys with the right", 200, "minions_pre")
 		s.Do(t, "GET", "/keys/m1", "", "Accept", asJSON, header, strings.Replace(value, key, keeper, 1)).
 			Want(t, header+" /keys/m1", 200, "m1")
-		do("POST", "/hook/x", "{}").Want(t, header+" /hook", 200, "true")
+		do("POST", "/hook/x", "{}").Want(t, header+" /hook", 403, "@hooks")
+		s.Do(t, "POST", "/hook/x", "{}", "Content-Type", asJSON, header, strings.Replace(value, key, caller, 1)).
+			Want(t, header+" /hook with the right", 200, "")
 		do("POST", "/logout", "{}").Want(t, header+" /logout", 400, "del_key")
 		do("POST", "/token", `{"eauth": "key", "username": "ci", "password": "`+key+`"}`).Want(t, header+" /token", 401, "")
 	}
@@ -91,6 +93,36 @@ func TestAPIKeys(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestEventsOfAPIKeys checks that a key without the right to events reads those of its own jobs alone.
+func TestEventsOfAPIKeys(t *testing.T) {
+	s := netapitest.Start(t, door(), "main", "m1")
+	own, all := keyOf(t, s, "own", "test.*"), keyOf(t, s, "all", "@events")
+	until := func(key, tag string) (lines string) {
+		t.Helper()
+		end, body := openStream(t, s, key)
+		defer end()
+		if err := fire(t, s, "secret/of/others"); err != nil {
+			t.Fatal(err)
+		}
+		if key == own {
+			s.Do(t, "POST", "/", `{"client": "local", "tgt": "m1", "fun": "test.ping"}`, "Content-Type", asJSON, "X-Auth-Token", own).
+				Want(t, "order", 200, "m1")
+		}
+		for !strings.Contains(lines, tag) {
+			line, err := body.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%v after %s", err, lines)
+			}
+			lines += line
+		}
+		return lines
+	}
+	if lines := until(own, "/ret/m1"); strings.Contains(lines, "secret/of/others") {
+		t.Errorf("the key reads the events of others: %s", lines)
+	}
+	until(all, "secret/of/others")
 }
 
 // aclOf returns the option api_acl with users.

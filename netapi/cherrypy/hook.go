@@ -18,6 +18,9 @@ func hook(q *request) error {
 		return err
 	}
 	body := data.NewMap("body", q.body.Text(), "post", q.body.Post(), "headers", web.HookHeaders(q.r))
+	if err := q.Gate.MayFire(q.caller); err != nil {
+		return err
+	}
 	if err := q.hooks.Fire(q.r, q.caller, secret, tag, body); err != nil {
 		return err
 	}

@@ -73,8 +73,6 @@ type Options struct {
 	MaxPerUser   int // listeners with the same Filter.User, unless it is ""; 0 means 50
 	StateBytes   int // size of what all websockets with FormatEvents keep; 0 means 32 MiB
 
-	Owners bool // Owns is needed
-
 	Log logrus.FieldLogger // nil means no log
 }
 
@@ -93,7 +91,7 @@ type Hub struct {
 	run       string        // names this run in positions
 	done      chan struct{} // closed when Run has ended
 	states    *budget
-	owners    *owners   // nil if nobody asks
+	owners    *owners
 	batches   sync.Pool // of *[]byte, for what is written next
 
 	mu    sync.RWMutex
@@ -115,10 +113,8 @@ func New(o Options) *Hub {
 		wake:      make(chan struct{}),
 		ring:      newRing(cmp.Or(o.MaxEvents, 4096), cmp.Or(o.MaxBytes, 32<<20)),
 		users:     map[string]int{},
+		owners:    newOwners(),
 		states:    newBudget(cmp.Or(o.StateBytes, 32<<20)),
-	}
-	if o.Owners {
-		h.owners = newOwners()
 	}
 	if h.log == nil {
 		quiet := logrus.New()
@@ -188,15 +184,13 @@ func (h *Hub) read(ctx context.Context, bus Source) error {
 
 // take adds an event of the bus.
 func (h *Hub) take(e eventbus.Event) {
-	if h.owners != nil {
-		h.owners.note(e)
-	}
+	h.owners.note(e)
 	h.add(newEntry(h, e))
 }
 
 // Owns reports whether an event with a tag belongs to a job that a user has ordered, for Filter.May. It
-// needs Options.Owners, and knows the latest jobs since the hub has run.
-func (h *Hub) Owns(user, tag string) bool { return h.owners != nil && h.owners.owns(user, tag) }
+// knows the latest jobs since the hub has run.
+func (h *Hub) Owns(user, tag string) bool { return h.owners.owns(user, tag) }
 
 // add appends an entry to the ring and wakes the listeners.
 func (h *Hub) add(e *entry) {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestOwnersOfEvents(t *testing.T) {
-	hub := New(Options{Owners: true})
+	hub := New(Options{})
 	may := func(tag string) bool { return hub.Owns("ann", tag) }
 	l := listen(t, hub, Filter{User: "ann", May: may})
 	for _, e := range []struct{ tag, user string }{

@@ -22,6 +22,9 @@ func hook(q *request) error {
 		}
 	}
 	body := data.NewMap("post", q.body.Post(), "get", get, "headers", web.HookHeaders(q.r))
+	if err := q.Gate.MayFire(q.caller); err != nil {
+		return err
+	}
 	if err := q.hooks.Fire(q.r, q.caller, "", tag, body); err != nil {
 		return err
 	}

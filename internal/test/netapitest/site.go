@@ -177,7 +177,7 @@ func (s *Site) open(t testing.TB, d Door) {
 	}
 	s.Gate = netapi.NewGate(netapi.Options{Settings: settings, Door: door, Master: local, Tokens: tokens, External: external,
 		KeepACLInToken: cfg.KeepACLInToken, TokenExpire: cfg.TokenExpire, Audit: &netapi.Audit{Log: log}, Log: log})
-	hub := stream.New(stream.Options{Log: log, Owners: true, MaxListeners: door.MaxStreams,
+	hub := stream.New(stream.Options{Log: log, MaxListeners: door.MaxStreams,
 		MaxPerUser: door.MaxStreamsPerUser, Dial: func(ctx context.Context) (stream.Source, error) {
 			return events.Subscribe(ctx, eventbus.SubscribeOptions{})
 		}})
