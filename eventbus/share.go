@@ -110,6 +110,9 @@ type SharedReader struct {
 // the reader is closed.
 func (r *SharedReader) Next(ctx context.Context) (Event, error) { return r.events.Next(ctx) }
 
+// Dropped returns how many events were dropped, as this reader was too slow.
+func (r *SharedReader) Dropped() uint64 { return r.events.Dropped() }
+
 // Close ends the subscription.
 func (r *SharedReader) Close() error {
 	r.once.Do(func() {

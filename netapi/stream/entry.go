@@ -175,7 +175,7 @@ const LostTag = "brine/stream/lost"
 const (
 	LostOverrun = "overrun" // the client was too slow or away too long; the ring no longer has the events
 	LostRestart = "restart" // the client's position is from an earlier run of the program
-	LostBus     = "bus"     // the hub was disconnected from the master
+	LostBus     = "bus"     // the hub was disconnected from the master, or could not keep up with it
 	LostUnknown = "unknown" // the client's position is no position of this program
 )
 

@@ -60,7 +60,13 @@ type Source interface {
 	Close() error
 }
 
-var _ Source = (*eventbus.Client)(nil)
+// A leakySource is a Source that drops events while its reader is too slow. Dropped returns how many.
+type leakySource interface{ Dropped() uint64 }
+
+var (
+	_ Source      = (*eventbus.Client)(nil)
+	_ leakySource = (*eventbus.SharedReader)(nil)
+)
 
 // Options configure a Hub.
 type Options struct {
@@ -173,12 +179,20 @@ func (h *Hub) connected(before, outage bool) {
 // read adds events to the ring until the connection is lost.
 func (h *Hub) read(ctx context.Context, bus Source) error {
 	defer bus.Close() //nolint:errcheck // it is lost, or the hub stops
-	for {
+	leaky, _ := bus.(leakySource)
+	for told := uint64(0); ; {
 		e, err := bus.Next(ctx)
 		if err != nil {
 			return err
 		}
 		h.take(e)
+		if leaky == nil {
+			continue
+		}
+		if n := leaky.Dropped(); n > told {
+			h.add(newNotice(h, Lost{Events: n - told, Reason: LostBus}))
+			told = n
+		}
 	}
 }
 

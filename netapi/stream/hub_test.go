@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +182,42 @@ func TestRunEndsListeners(t *testing.T) {
 		equal(t, "event left in the ring", item.Tag(), "last")
 		if _, err := late.Next(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Errorf("after the last event: %v", err)
+		}
+	})
+}
+
+// A droppingBus is a fakeBus that has dropped events.
+type droppingBus struct {
+	fakeBus
+	dropped *atomic.Uint64
+}
+
+func (d droppingBus) Dropped() uint64 { return d.dropped.Load() }
+
+// TestEventsThatTheHubMissesAreTold checks that listeners learn of events that the connection has dropped,
+// once.
+func TestEventsThatTheHubMissesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := droppingBus{make(fakeBus, 3), &atomic.Uint64{}}
+		hub := New(Options{Dial: func(context.Context) (Source, error) { return bus, nil }})
+		l := listen(t, hub, Filter{})
+		ctx, stop := context.WithCancel(t.Context())
+		go hub.Run(ctx) //nolint:errcheck // always nil
+		defer func() { stop(); synctest.Wait() }()
+		for i, dropped := range []uint64{0, 7, 7} {
+			bus.dropped.Store(dropped)
+			bus.fakeBus <- event(t, fmt.Sprint("e", i))
+			synctest.Wait()
+		}
+		for _, want := range []string{"e0", "e1", LostTag, "e2"} {
+			item, err := l.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "tag", item.Tag(), want)
+			if lost, ok := item.Lost(); ok && (lost.Events != 7 || lost.Reason != LostBus) {
+				t.Errorf("lost: %+v", lost)
+			}
 		}
 	})
 }
