@@ -22,7 +22,7 @@ func optionTable() []option {
 		{name: "auth_events_autosign_grains", kinds: []string{"list"}, why: "events carry no grains of sign-ins", master: &use{effect: noEffect}, minion: &use{effect: noEffect}},
 		{name: "auth_events_pend_autosign_grains", kinds: []string{"bool"}, why: "events carry no grains of sign-ins", master: &use{effect: noEffect, set: true, value: false}},
 		{name: "auth_mode", kinds: []string{"int"}, why: "identities are always checked in full", master: &use{effect: noEffect, set: true, value: int64(1)}},
-		{name: "auth_safemode", kinds: []string{"bool"}, why: "a minion does not change its master yet", minion: &use{effect: noEffect, set: true, value: false}},
+		{name: "auth_safemode", kinds: []string{"bool"}, why: "a minion whose master does not answer goes on trying", minion: &use{effect: noEffect, set: true, value: false}},
 		{name: "auth_timeout", kinds: []string{"int"}, minion: &use{effect: atStart, set: true, value: int64(5), unit: "s", min: "0"}},
 		{name: "auth_tries", kinds: []string{"int"}, minion: &use{effect: atStart, set: true, value: int64(7), min: "0"}},
 		{name: "auto_accept", kinds: []string{"bool"}, why: "minions do not use it", master: &use{effect: live, set: true, value: false}, minion: &use{effect: noEffect, set: true, value: true}},

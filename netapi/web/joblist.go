@@ -33,6 +33,7 @@ func (l *JobLists) List(query url.Values, now time.Time, order func(low *data.Ma
 	if f == (JobFilter{}) {
 		return order(low)
 	}
+	low.Set("nocache", true) // so that a list of the newest jobs does not fill with itself
 	if !l.isPlain(now) {
 		chosen := low.Clone()
 		chosen.Set("kwarg", f.words())

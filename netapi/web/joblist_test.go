@@ -23,6 +23,9 @@ func (m *jobsMaster) order(low *data.Map) (any, error) {
 		m.t.Errorf("ordered %s", data.Repr(low))
 	}
 	words, _ := low.Value("kwarg").(*data.Map)
+	if words.Len() > 0 && low.Value("nocache") != true {
+		m.t.Error("a list of some jobs is a job itself")
+	}
 	m.orders = append(m.orders, data.Repr(words.Clone()))
 	if m.failure != nil {
 		return nil, m.failure
