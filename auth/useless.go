@@ -25,6 +25,30 @@ func CheckRights(rights []any, modules []string) error {
 	return errors.Join(errs...)
 }
 
+// CheckUseful reports the rights of external_auth that can never allow anything, as doubts. modules is that of
+// CheckRights. Rights of another form than CheckLogins takes are left to it.
+func CheckUseful(option *data.Map, modules []string) error {
+	var errs []error
+	for system, users := range option.All() {
+		m, _ := users.(*data.Map)
+		for user, list := range m.All() {
+			if isSetting(data.Str(user)) {
+				continue
+			}
+			for i, entry := range entries(list) {
+				if _, err := parseRule(entry); err != nil {
+					continue
+				}
+				if err := checkRight(entry, modules); err != nil {
+					at := config.Below(user, config.Below(config.Entry{Index: i, Value: entry}, err))
+					errs = append(errs, config.Below(system, config.Doubt(at)))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func checkRight(entry any, modules []string) error {
 	if _, err := parseRule(entry); err != nil {
 		return err

@@ -27,6 +27,7 @@ import (
 	"github.com/brineproject/brine/returners/opener"
 	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/schedule"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
 // A check validates one option and returns findings of package config.
@@ -187,13 +188,23 @@ func checkLogins(cfg *config.Master) error {
 	own := func(name string) bool {
 		return code.Has(opts, "auth", name, slices.Contains(auth.SystemNames(), name))
 	}
-	return auth.CheckLogins(cfg.ExternalAuth, own, func(name string) error {
+	logins := auth.CheckLogins(cfg.ExternalAuth, own, func(name string) error {
 		system, err := stdauth.Open(name, opts)
 		if checked, ok := system.(interface{ Check() error }); ok && err == nil {
 			err = checked.Check()
 		}
 		return err
 	})
+	return errors.Join(logins, auth.CheckUseful(cfg.ExternalAuth, calledModules(opts)))
+}
+
+// calledModules returns the modules of runners and wheel functions, with users' own.
+func calledModules(opts *data.Map) []string {
+	names := append(code.Names(opts, "runners"), code.Names(opts, "wheel")...)
+	for _, p := range append(stdrunners.Plugins(stdrunners.Needs{}), wheels.Plugins(wheels.Needs{})...) {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // checkReactions validates the rules of the reactor and reports files that are missing on this

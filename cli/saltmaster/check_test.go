@@ -113,6 +113,11 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 // Faults with which Salt and Brine start anyway are warnings.
 func TestDoubtsOfTheConfiguration(t *testing.T) {
 	for name, tt := range map[string]struct{ conf, want string }{
+		"a runner": {"external_auth:\n  pam:\n    '%ops': [.*, '@runer']\n",
+			"DIR/master:3: external_auth: pam: %ops: entry 2: there is no '@runer'; is '@runner' meant?"},
+		"a module alone": {"external_auth:\n  pam:\n    ann: [test, '@jobs']\n",
+			"DIR/master:3: external_auth: pam: ann: entry 1: matches no function; a function has its module in its name: " +
+				"write 'test.*' for all functions of a module"},
 		"a system": {"external_auth:\n  PAM:\n    bob: [test.ping]\n",
 			"DIR/master:2: external_auth: PAM: there " +
 				"is no authentication system 'PAM', nobody can log in there; is pam meant? There are file, " +
