@@ -45,9 +45,13 @@ func (l *Local) finish(ctx context.Context, kind string, load *data.Map) (done *
 		return nil, "", fmt.Errorf("%w: %w", ErrNoMaster, err)
 	}
 	defer bus.Close()
+	load.Set("secret_reply", true)
 	begun, err := control(ctx, l.opts.Out, load)
 	if err != nil {
 		return nil, "", err
+	}
+	if begun.Has("return") { // its result is secret, so that it is not on the bus
+		return begun, eventbus.Tagify("run", begun.Text("jid"), "ret"), nil
 	}
 	tag = begun.Text("tag") + "/ret"
 	done, err = await(ctx, bus, tag)

@@ -242,11 +242,21 @@ func (c *control) refuse(what string, cmd *channel.Command, kind auth.Kind, err 
 		"the order could not be checked"))
 }
 
-// doRunner queues a runner, and replies with its job id and the tag of its events.
+// replyField is the field with which Brine's programs ask for the result of a runner in the reply, if it is
+// secret: the event has stars in its place.
+const replyField = "secret_reply"
+
+// doRunner queues a runner, and replies with its job id and the tag of its events. A runner whose result is
+// secret runs at once if the caller wants its result in the reply.
 func (c *control) doRunner(ctx context.Context, cmd *channel.Command) (any, error) {
 	call, refused, err := c.order(ctx, cmd, runners.Runner, c.runners)
 	if err != nil || refused != nil {
 		return reply(refused, err)
+	}
+	if f, ok := c.runners.Func(call.Fun); ok && f.Spec().SecretResult != nil && cmd.Load.Has(replyField) {
+		done := c.runner.Run(ctx, call)
+		done.Set("_stamp", time.Now().UTC().Format(stampLayout))
+		return data.NewMap("tag", runners.Runner.Tag(call.JID), "jid", string(call.JID), "data", done), nil
 	}
 	select {
 	case c.waiting <- call:
