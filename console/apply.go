@@ -85,9 +85,9 @@ func applyTest(q *request) error {
 	}
 	low := data.NewMap("tgt", data.Values(at), "tgt_type", "list", "fun", r.fun, "arg", withoutTest(r.arguments),
 		"metadata", data.NewMap(testKey, jid))
-	made, err := q.send(low)
+	made, err := q.ask.send(low)
 	if err != nil {
-		return q.explain(err, r.Fun)
+		return explain(err, r.Fun)
 	}
 	q.notify("The test " + jid + " is applied to the " + count(len(at), "minion") + " " + what)
 	return q.redirect(jobPath(made))

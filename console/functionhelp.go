@@ -42,13 +42,13 @@ func (q *request) askFunction(minion, fun string) functionHelp {
 	var err error
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if names, err := q.call(f.Asked, "sys.list_functions"); err == nil {
+		if names, err := q.ask.call(f.Asked, "sys.list_functions"); err == nil {
 			f.Functions = data.TextsOf(names)
 		}
 	})
 	if fun != "" {
-		asking.Go(func() { doc, _ = q.call(f.Asked, "sys.doc", fun) })
-		asking.Go(func() { spec, err = q.call(f.Asked, "sys.argspec", fun) })
+		asking.Go(func() { doc, _ = q.ask.call(f.Asked, "sys.doc", fun) })
+		asking.Go(func() { spec, err = q.ask.call(f.Asked, "sys.argspec", fun) })
 	}
 	asking.Wait()
 	if fun == "" {

@@ -165,7 +165,7 @@ func jobStates() []string {
 
 // appliedBy returns the jobs that apply a test.
 func (q *request) appliedBy(jid string) []string {
-	v, err := q.runner("jobs.list_jobs", "search_metadata", data.NewMap(testKey, jid), "limit", int64(5))
+	v, err := q.ask.runner("jobs.list_jobs", "search_metadata", data.NewMap(testKey, jid), "limit", int64(5))
 	m, ok := v.(*data.Map)
 	if err != nil || !ok {
 		return nil // it is only a help
@@ -315,18 +315,9 @@ func stopJob(q *request) error {
 	if r.Batch != "" {
 		low.Set("stop_batch", true)
 	}
-	if _, err = q.send(low); err != nil {
-		return q.explain(err, fun)
+	if _, err = q.ask.send(low); err != nil {
+		return explain(err, fun)
 	}
 	q.notify(fun + " was sent to " + count(len(at), "minion") + ".")
 	return q.redirect(r.Page())
-}
-
-// explain names the right that a user lacks.
-func (q *request) explain(err error, fun string) error {
-	if refused(err) {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "You have no right to " + fun + " on these minions.",
-			Err: netapi.FaultOf(err).Err}
-	}
-	return err
 }

@@ -85,8 +85,8 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 	var err error
 	var m *data.Map
 	var ok bool
-	if !q.lacks(selection) {
-		v, err = q.runner("jobs.list_jobs", "search_function", orNone(p.Function), "search_target", orNone(p.Target),
+	if !q.ask.lacks(selection) {
+		v, err = q.ask.runner("jobs.list_jobs", "search_function", orNone(p.Function), "search_target", orNone(p.Target),
 			"search_user", orNone(p.User), "search_minion", orNone(p.Minion), "before", orNone(p.Before), "limit", int64(historySize+1),
 			"progress", true, "without_function", without)
 		if m, ok = v.(*data.Map); err == nil && ok {
@@ -96,10 +96,10 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 			return nil, err
 		}
 		if text, _ := v.(string); strings.Contains(text, "unexpected keyword argument") {
-			q.absent.note(selection, q.Now())
+			q.ask.note(selection)
 		}
 	}
-	if v, err = q.runner("jobs.list_jobs"); err != nil {
+	if v, err = q.ask.runner("jobs.list_jobs"); err != nil {
 		return nil, err
 	}
 	filter, err := web.ParseJobFilter(q.r.URL.Query())
@@ -172,7 +172,7 @@ func progressWord(counts *data.Map) (word, class string) {
 
 // markRunning asks the minions which jobs they run.
 func (q *request) markRunning(p *jobsPage) {
-	v, err := q.runner("jobs.active")
+	v, err := q.ask.runner("jobs.active")
 	active, ok := v.(*data.Map)
 	if err != nil || !ok {
 		p.Note = "Which jobs run is not known: the runner jobs.active does not say so."

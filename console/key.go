@@ -107,7 +107,7 @@ func stateOf(name string) (keyState, error) {
 
 // keyLists returns the sorted ids of all keys of minions by their state.
 func (q *request) keyLists() (map[string][]string, error) {
-	v, err := q.wheel("key.list_all")
+	v, err := q.ask.wheel("key.list_all")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 	} else if err != nil {
 		return err
 	}
-	if own, err := q.wheel("key.finger_master"); err == nil {
+	if own, err := q.ask.wheel("key.finger_master"); err == nil {
 		m, _ := own.(*data.Map)
 		of, _ := m.Value("local").(*data.Map)
 		v.Master = of.Text("master.pub")
@@ -174,7 +174,7 @@ func (q *request) fingers(ids []string) (map[string]map[string]string, error) {
 	for i, id := range ids {
 		exact[i] = literalGlob(id)
 	}
-	v, err := q.wheel("key.finger", "match", exact)
+	v, err := q.ask.wheel("key.finger", "match", exact)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func changeKeys(q *request) error {
 	if err := q.unchanged(state, ids, shown); err != nil {
 		return err
 	}
-	_, err = q.wheel(act.fun, append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)...)
+	_, err = q.ask.wheel(act.fun, append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)...)
 	if refused(err) {
 		return noRight("@wheel", act.fun)
 	}
@@ -301,11 +301,6 @@ func (q *request) unchanged(state keyState, ids []string, shown map[string]strin
 	}
 	return &netapi.Fault{Status: http.StatusConflict, Text: "Nothing was changed: the fingerprint on the page is no longer that of the key of " +
 		clip(strings.Join(other, ", "), 200) + ". Look at the keys again."}
-}
-
-// noRight returns the fault that a user lacks a right.
-func noRight(kind, fun string) error {
-	return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right " + kind + " to " + fun + "."}
 }
 
 // outcome says what has become of keys, after a look at them.

@@ -64,7 +64,7 @@ func minionPage(q *request) error {
 
 // cached returns what the master has cached of one minion.
 func (q *request) cached(fun, id string) (*data.Map, error) {
-	m, err := q.runnerMap(fun, "tgt", []any{id}, "tgt_type", "list")
+	m, err := q.ask.runnerMap(fun, "tgt", []any{id}, "tgt_type", "list")
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (q *request) fillPillar(v *minionView, query url.Values) error {
 // pillar returns the cached pillar of a minion. Brine's master hides the values in the answers of
 // runners, which are events; its wheel function answers to the caller alone.
 func (q *request) pillar(id string) (*data.Map, error) {
-	v, err := q.wheel("minions.pillar", "minion", id)
+	v, err := q.ask.wheel("minions.pillar", "minion", id)
 	switch {
 	case errors.Is(err, errNoFunction):
 		return q.cached("cache.pillar", id)
@@ -201,7 +201,7 @@ func prune(m *data.Map, text string, values bool) (part *data.Map, ok bool) {
 // refreshGrains makes a minion collect its grains anew, and send them to the master.
 func refreshGrains(q *request) error {
 	id := q.r.PathValue("id")
-	_, err := q.change(id, "saltutil.refresh_grains")
+	_, err := q.ask.change(id, "saltutil.refresh_grains")
 	switch {
 	case refused(err):
 		return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right to run saltutil.refresh_grains on " + id + "."}

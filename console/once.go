@@ -106,6 +106,7 @@ func (q *request) first(key [sha256.Size]byte, form *sentForm, do action) (err e
 	to := ""
 	defer func() { q.sent.end(key, form, to, q.said) }()
 	q.r = q.r.WithContext(context.WithoutCancel(q.r.Context()))
+	q.ask.ctx = q.r.Context()
 	if err = do(q); err == nil {
 		to = q.w.Header().Get("Location")
 	}

@@ -136,7 +136,7 @@ func givenArgs(args []any) []any {
 
 // runRecord looks for a run in the history of jobs. It returns the data of its end, nil if it has none.
 func (q *request) runRecord(p *orchestrationPage) (*data.Map, error) {
-	v, err := q.runner("jobs.list_job", "jid", p.ID)
+	v, err := q.ask.runner("jobs.list_job", "jid", p.ID)
 	switch {
 	case refused(err):
 		p.Missing = "jobs.list_job"

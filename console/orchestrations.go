@@ -65,7 +65,7 @@ func orchestrations(q *request) error {
 func (q *request) listOrchestrations(p *orchestrationsPage) error {
 	p.ByTime = true
 	before := q.r.URL.Query().Get("before")
-	v, err := q.runner("jobs.list_jobs", "search_function", "runner.state.*")
+	v, err := q.ask.runner("jobs.list_jobs", "search_function", "runner.state.*")
 	runs := map[string]*orchestrationRun{}
 	switch history, ok := v.(*data.Map); {
 	case refused(err):
@@ -182,7 +182,7 @@ func startOrchestration(q *request) error {
 		}
 		return q.render(http.StatusBadRequest, "orchestrations", "Orchestrations", p)
 	}
-	v, err := q.order(data.NewMap("client", "runner_async", "fun", "state.orchestrate", "kwarg", words))
+	v, err := q.ask.order(data.NewMap("client", "runner_async", "fun", "state.orchestrate", "kwarg", words))
 	if err != nil {
 		return err
 	}

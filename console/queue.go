@@ -46,7 +46,7 @@ type waitingMinion struct {
 // queueList shows the queue.
 func queueList(q *request) error {
 	p := &queuePage{}
-	v, err := q.runner("queue.list")
+	v, err := q.ask.runner("queue.list")
 	jobs, ok := v.(*data.Map)
 	switch {
 	case refused(err):
@@ -120,7 +120,7 @@ func cancelQueued(q *request) error {
 	if len(minions) > 0 {
 		args = append(args, "minions", data.Values(minions))
 	}
-	v, err := q.runner("queue.cancel", args...)
+	v, err := q.ask.runner("queue.cancel", args...)
 	if err != nil {
 		return err
 	}

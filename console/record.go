@@ -94,7 +94,7 @@ type results struct {
 // results gets a job with the returns of some minions; those of a master that cannot select have all.
 func (q *request) results(jid string, minions []string) (*results, error) {
 	r := &results{}
-	v, err := q.runner("jobs.status", "jid", jid, "returns", true)
+	v, err := q.ask.runner("jobs.status", "jid", jid, "returns", true)
 	if m, ok := v.(*data.Map); ok && err == nil {
 		r.states = m
 	}
@@ -110,7 +110,7 @@ func (q *request) fill(r *results, jid string, minions []string) error {
 	if r.states != nil {
 		args = append(args, "minions", data.Values(minions))
 	}
-	v, err := q.runner("jobs.list_job", args...)
+	v, err := q.ask.runner("jobs.list_job", args...)
 	if refused(err) {
 		return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right @runner to jobs.list_job, which shows a job."}
 	}
@@ -256,7 +256,7 @@ func (q *request) askRunning(r *results) {
 	if len(ids) == 0 {
 		return
 	}
-	v, err := q.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list", "fun", "saltutil.find_job", "arg", []any{r.JID},
+	v, err := q.ask.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list", "fun", "saltutil.find_job", "arg", []any{r.JID},
 		"timeout", int64(5), "gather_job_timeout", int64(2), "nocache", true))
 	answers, ok := v.(*data.Map)
 	switch {

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
@@ -20,6 +19,7 @@ type request struct {
 	session *netapi.Session
 	caller  netapi.Caller
 	gate    *netapi.Gate // that has the session
+	ask     *asker       // asks the master in the name of the caller
 	said    string       // the text of notify
 }
 
@@ -58,6 +58,7 @@ func (q *request) enter(open bool) error {
 		return errNoLogin
 	}
 	q.caller = q.session.Caller(q.from())
+	q.ask = &asker{gate: q.Gate, caller: q.caller, ctx: q.r.Context(), absent: &q.absent, now: q.Now}
 	return nil
 }
 
@@ -147,9 +148,6 @@ func (q *request) notice() string {
 	}
 	return text
 }
-
-// wait is how long a page waits for the answer of a runner, a wheel function or a few minions.
-const wait = 15 * time.Second
 
 func clip(s string, most int) string {
 	if len(s) <= most {

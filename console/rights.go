@@ -165,7 +165,7 @@ func (q *request) pageNeeds(who *auth.Identity) []pageNeed {
 		{Page: "Queue", What: "jobs for absent minions", Kind: auth.Runner, Fun: "queue.list"},
 		{Page: "Queue", What: "cancel such a job", Kind: auth.Runner, Fun: "queue.cancel"},
 	}
-	if q.lacks(fleetRunner) {
+	if q.ask.lacks(fleetRunner) {
 		needs = append([]pageNeed{{Page: "Minions", What: "who is connected", Kind: auth.Runner, Fun: "manage.present"},
 			{Page: "Minions", What: "pillar of a minion", Kind: auth.Runner, Fun: "cache.pillar"}}, needs...)
 		needs = slices.DeleteFunc(needs, func(n pageNeed) bool {
@@ -283,7 +283,7 @@ func (f fleetFilter) exact() (string, error) {
 // matching returns how many minions a compound target matches. known is false if the user or the master
 // cannot say.
 func (q *request) matching(target string) (n int, known bool, err error) {
-	m, err := q.runnerMap(fleetRunner, "tgt", target, "tgt_type", "compound", "limit", int64(1))
+	m, err := q.ask.runnerMap(fleetRunner, "tgt", target, "tgt_type", "compound", "limit", int64(1))
 	if refused(err) || errors.Is(err, errNoFunction) {
 		return 0, false, nil
 	}

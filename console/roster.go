@@ -2,15 +2,12 @@ package console
 
 import (
 	"errors"
-	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/netapi"
 )
 
 // A rosterAsk asks for a page of the accepted minions.
@@ -42,7 +39,7 @@ type member struct {
 // roster returns a page of the minions. Brine's master has one function for it; of Salt's it is put
 // together from several.
 func (q *request) roster(a rosterAsk) (*roster, error) {
-	m, err := q.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
+	m, err := q.ask.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
 		"grains", data.Values(a.grains), "connected", a.connected)
 	switch {
 	case errors.Is(err, errNoFunction):
@@ -72,37 +69,6 @@ func (q *request) roster(a rosterAsk) (*roster, error) {
 	return r, nil
 }
 
-// runnerMap calls a runner that returns a dictionary. The error wraps errNoFunction if there is none of
-// that name, and is a fault if it has returned a text, which says why it has failed.
-func (q *request) runnerMap(fun string, args ...any) (*data.Map, error) {
-	v, err := q.runner(fun, args...)
-	if err != nil {
-		return nil, err
-	}
-	switch v := v.(type) {
-	case *data.Map:
-		return v, nil
-	case string:
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: reasonIn(v), Err: masterText(strings.TrimSpace(v))}
-	}
-	return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: "The runner " + fun + " has returned no dictionary."}
-}
-
-// reasonIn returns the reason in the text of a runner that has failed: what is wrong with its arguments,
-// or the last line of a traceback.
-func reasonIn(text string) string {
-	text, _, _ = strings.Cut(text, "\n\nUsage:")
-	text = strings.TrimPrefix(strings.TrimSpace(text), "Passed invalid arguments: ")
-	if strings.Contains(text, "Traceback (most recent call last)") {
-		lines := strings.Split(text, "\n")
-		text = strings.TrimSpace(lines[len(lines)-1])
-		if class, said, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(class, "salt.exceptions.") {
-			text = said
-		}
-	}
-	return clip(text, 500)
-}
-
 // rosterOfSalt puts a roster together from functions that Salt's master has. A target on grains then
 // costs the grains of all minions that it matches.
 func (q *request) rosterOfSalt(a rosterAsk) (*roster, error) {
@@ -110,7 +76,7 @@ func (q *request) rosterOfSalt(a rosterAsk) (*roster, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := q.runner("manage.present")
+	v, err := q.ask.runner("manage.present")
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +106,7 @@ func (q *request) rosterOfSalt(a rosterAsk) (*roster, error) {
 		}
 		return r, nil
 	}
-	cached, err := q.runnerMap("cache.grains", "tgt", data.Values(wanted), "tgt_type", "list")
+	cached, err := q.ask.runnerMap("cache.grains", "tgt", data.Values(wanted), "tgt_type", "list")
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +137,7 @@ func (q *request) idsOfSalt(a rosterAsk) ([]string, error) {
 	case "list":
 		ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(data.TextsOf(a.tgt), id) })
 	default:
-		found, err := q.runnerMap("cache.grains", "tgt", a.tgt, "tgt_type", a.kind)
+		found, err := q.ask.runnerMap("cache.grains", "tgt", a.tgt, "tgt_type", a.kind)
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func startJob(q *request) error {
 	total := 0
 	if err == nil && (f.Batch != "" || f.Queue) {
 		total = q.matches(f.target).Total
-		if q.lacks(fleetRunner) {
+		if q.ask.lacks(fleetRunner) {
 			err = badRequest(noBrine + " Nothing was sent.")
 		}
 	}
@@ -93,7 +93,7 @@ func startJob(q *request) error {
 		if f.Batch != "" {
 			low.Set("metadata", data.NewMap(batchKey, f.Batch, manyKey, int64(total)))
 		}
-		sent, err = q.sendJob(low)
+		sent, err = q.ask.sendJob(low)
 	}
 	if err != nil {
 		fault := netapi.FaultOf(err)
@@ -117,29 +117,6 @@ func startJob(q *request) error {
 
 // noBrine says what a master of Salt cannot do.
 const noBrine = "This master is Salt's. It keeps no jobs for absent minions, and runs no batches by itself."
-
-// send begins a job and returns its id. That nobody matches the target is a fault.
-func (q *request) send(low *data.Map) (jid string, err error) {
-	sent, err := q.sendJob(low)
-	return sent.Text("jid"), err
-}
-
-// sendJob is send that returns what the gate says of the job: its jid, its minions, and for a job that is to be
-// kept for absent minions those for which it is queued, unless the master keeps none.
-func (q *request) sendJob(low *data.Map) (*data.Map, error) {
-	low.Set("client", "local_async")
-	v, err := q.order(low)
-	if err != nil {
-		return nil, err
-	}
-	m, _ := v.(*data.Map)
-	if m.Text("jid") == "" {
-		t := targetOf(low.Value("tgt"), low.Text("tgt_type"))
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
-			"). Nothing was sent."}
-	}
-	return m, nil
-}
 
 // readRun reads the form. Arguments that were given for another function are left out.
 func readRun(from url.Values) *runForm {
@@ -248,7 +225,7 @@ func (q *request) showRun(status int, f *runForm) error {
 	} else if f.Ready {
 		f.Note = "No connected minion of the target is known, so the documentation and the arguments of " + f.Fun + " cannot be shown."
 	}
-	if q.lacks(fleetRunner) {
+	if q.ask.lacks(fleetRunner) {
 		f.Lacks = noBrine
 	}
 	f.place()

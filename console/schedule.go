@@ -48,7 +48,7 @@ func schedules(q *request) error {
 		q.masterSchedule(p)
 		return q.render(http.StatusOK, "schedules", "Schedules", p)
 	}
-	v, err := q.call(p.Minion, "schedule.list", data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false))
+	v, err := q.ask.call(p.Minion, "schedule.list", data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false))
 	jobs, ok := v.(*data.Map)
 	f := netapi.FaultOf(err)
 	switch {
@@ -70,7 +70,7 @@ func schedules(q *request) error {
 
 // minionNames returns some minions whose keys are accepted; none if the user may not list them.
 func (q *request) minionNames() []string {
-	v, err := q.wheel("key.list", "match", "accepted")
+	v, err := q.ask.wheel("key.list", "match", "accepted")
 	m, _ := v.(*data.Map)
 	if err != nil {
 		return nil
@@ -83,7 +83,7 @@ func (q *request) minionNames() []string {
 
 // masterSchedule sets the jobs of the master's own configuration.
 func (q *request) masterSchedule(p *schedulePage) {
-	v, err := q.runner("config.get", "key", "schedule")
+	v, err := q.ask.runner("config.get", "key", "schedule")
 	jobs, ok := v.(*data.Map)
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (q *request) nextRuns(p *schedulePage) {
 			continue
 		}
 		all.Go(func() {
-			v, err := q.call(p.Minion, "schedule.show_next_fire_time", job.Name)
+			v, err := q.ask.call(p.Minion, "schedule.show_next_fire_time", job.Name)
 			m, _ := v.(*data.Map)
 			if err == nil && m.Value("next_fire_time") != nil {
 				job.Next = strings.Replace(data.Str(m.Value("next_fire_time")), "T", " ", 1)
@@ -193,7 +193,7 @@ func changeSchedule(q *request) error {
 	if name != "" {
 		args = append(args, name)
 	}
-	v, err := q.change(minion, "schedule."+do, args...)
+	v, err := q.ask.change(minion, "schedule."+do, args...)
 	if err != nil {
 		return err
 	}

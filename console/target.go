@@ -165,7 +165,7 @@ const (
 
 // matches asks the master which minions a target matches.
 func (q *request) matches(t target) *preview {
-	m, err := q.runnerMap(fleetRunner, "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
+	m, err := q.ask.runnerMap(fleetRunner, "tgt", t.value(), "tgt_type", t.Kind, "limit", int64(previewSize))
 	switch {
 	case err == nil && m.Has("total"):
 		return previewOf(m)
@@ -229,7 +229,7 @@ func (t target) onPillar() bool {
 
 // connected returns the connected minions.
 func (q *request) connected() (map[string]bool, error) {
-	v, err := q.runner("manage.present")
+	v, err := q.ask.runner("manage.present")
 	if err != nil {
 		return nil, err
 	}
