@@ -71,7 +71,7 @@ func fleet(q *request) error {
 		v.Columns = v.Columns[:min(len(v.Columns), 10)]
 	}
 	ask.grains = append(fleetGrains(), v.Columns...)
-	r, err := q.roster(ask)
+	r, err := q.minions.roster(ask)
 	switch {
 	case refused(err):
 		v.Missing = "manage.fleet"

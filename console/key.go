@@ -79,7 +79,7 @@ func keys(q *request) error {
 	}
 	v.State, v.About = state.Name, state.About
 	v.CanAccept, v.CanReject = state.Shelf != stateAccepted, state.Shelf != stateRejected
-	lists, err := q.keyLists()
+	lists, err := q.keys.lists()
 	switch {
 	case refused(err):
 		v.Missing = "key.list_all"
@@ -105,22 +105,6 @@ func stateOf(name string) (keyState, error) {
 		Text: "Keys are pending, accepted, rejected or denied, and not " + clip(name, 40) + "."}
 }
 
-// keyLists returns the sorted ids of all keys of minions by their state.
-func (q *request) keyLists() (map[string][]string, error) {
-	v, err := q.ask.wheel("key.list_all")
-	if err != nil {
-		return nil, err
-	}
-	m, _ := v.(*data.Map)
-	lists := map[string][]string{}
-	for _, s := range keyStates() {
-		ids := data.TextsOf(m.Value(s.Shelf))
-		slices.Sort(ids)
-		lists[s.Shelf] = ids
-	}
-	return lists, nil
-}
-
 // fillKeys sets the tabs, the rows and their fingerprints.
 func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string) error {
 	for _, s := range keyStates() {
@@ -139,7 +123,7 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 	if more {
 		v.Next = q.href("/keys", "state", v.State, "q", v.Text, "after", ids[keyRows-1])
 	}
-	fingers, err := q.fingers(ids)
+	fingers, err := q.keys.fingers(ids)
 	if refused(err) {
 		v.NoFingers = "key.finger"
 	} else if err != nil {
@@ -163,32 +147,6 @@ func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string
 		v.Rows = append(v.Rows, row)
 	}
 	return nil
-}
-
-// fingers returns the fingerprints of keys by state and id.
-func (q *request) fingers(ids []string) (map[string]map[string]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	exact := make([]any, len(ids))
-	for i, id := range ids {
-		exact[i] = literalGlob(id)
-	}
-	v, err := q.ask.wheel("key.finger", "match", exact)
-	if err != nil {
-		return nil, err
-	}
-	m, _ := v.(*data.Map)
-	all := map[string]map[string]string{}
-	for shelf, of := range m.All() {
-		of, _ := of.(*data.Map)
-		prints := map[string]string{}
-		for id, finger := range of.All() {
-			prints[data.Str(id)] = data.Str(finger)
-		}
-		all[data.Str(shelf)] = prints
-	}
-	return all, nil
 }
 
 // literalGlob returns a glob that matches one text alone.
@@ -250,7 +208,7 @@ func changeKeys(q *request) error {
 			return &netapi.Fault{Status: http.StatusBadRequest, Text: "A key cannot be changed: " + err.Error()}
 		}
 	}
-	if lists, err := q.keyLists(); err == nil { // others may have changed them since
+	if lists, err := q.keys.lists(); err == nil { // others may have changed them since
 		ids = slices.DeleteFunc(ids, func(id string) bool {
 			_, there := slices.BinarySearch(lists[state.Shelf], id)
 			return !there
@@ -260,7 +218,7 @@ func changeKeys(q *request) error {
 			return q.redirect("/keys", back...)
 		}
 	}
-	if err := q.unchanged(state, ids, shown); err != nil {
+	if err := q.keys.unchanged(state, ids, shown); err != nil {
 		return err
 	}
 	_, err = q.ask.wheel(act.fun, append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)...)
@@ -270,7 +228,7 @@ func changeKeys(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.notify(q.outcome(state, act, ids))
+	q.notify(q.keys.outcome(state, act, ids))
 	return q.redirect("/keys", back...)
 }
 
@@ -283,45 +241,4 @@ func chosenKeys(fields []string) map[string]string {
 		shown[id] = finger
 	}
 	return shown
-}
-
-// unchanged returns a fault if a key is another one than the page has shown. Users who may not see
-// fingerprints have compared none.
-func (q *request) unchanged(state keyState, ids []string, shown map[string]string) error {
-	now, err := q.fingers(ids)
-	if refused(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return shown[id] == now[state.Shelf][id] })
-	if len(other) == 0 {
-		return nil
-	}
-	return &netapi.Fault{Status: http.StatusConflict, Text: "Nothing was changed: the fingerprint on the page is no longer that of the key of " +
-		clip(strings.Join(other, ", "), 200) + ". Look at the keys again."}
-}
-
-// outcome says what has become of keys, after a look at them.
-func (q *request) outcome(state keyState, act keyAct, ids []string) string {
-	what := "The key of " + ids[0] + " is " + act.done + "."
-	if len(ids) > 1 {
-		what = digits(len(ids)) + " keys are " + act.done + "."
-	}
-	lists, err := q.keyLists()
-	if err != nil {
-		return what
-	}
-	left := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		_, still := slices.BinarySearch(lists[state.Shelf], id)
-		return !still
-	})
-	switch {
-	case len(left) == 0:
-		return what
-	case len(left) == len(ids):
-		return "Nothing was " + act.done + ": the master's log says why."
-	}
-	return count(len(ids)-len(left), "key") + " " + act.done + "; not " + clip(strings.Join(left, ", "), 200) + ": the master's log says why."
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -39,7 +38,7 @@ func minionPage(q *request) error {
 	of := targetOfOne(id)
 	v.RunHref = q.href("/run", "tgt", of.Text, "tgt_type", of.Kind)
 	v.JobsHref = q.href("/jobs", "minion", id)
-	r, err := q.roster(rosterAsk{tgt: []any{id}, kind: "list", limit: 1, grains: fleetGrains()})
+	r, err := q.minions.roster(rosterAsk{tgt: []any{id}, kind: "list", limit: 1, grains: fleetGrains()})
 	switch {
 	case refused(err):
 		v.Missing = "manage.fleet"
@@ -62,19 +61,9 @@ func minionPage(q *request) error {
 	return q.render(http.StatusOK, "minion", id, v)
 }
 
-// cached returns what the master has cached of one minion.
-func (q *request) cached(fun, id string) (*data.Map, error) {
-	m, err := q.ask.runnerMap(fun, "tgt", []any{id}, "tgt_type", "list")
-	if err != nil {
-		return nil, err
-	}
-	one, _ := m.Value(id).(*data.Map)
-	return one, nil
-}
-
 // fillGrains sets the tree of the cached grains.
 func (q *request) fillGrains(v *minionView) error {
-	grains, err := q.cached("cache.grains", v.ID)
+	grains, err := q.minions.cached("cache.grains", v.ID)
 	switch {
 	case refused(err):
 		v.Empty = "The grains are not shown: you lack the right @runner to cache.grains."
@@ -100,7 +89,7 @@ func (q *request) fillPillar(v *minionView, query url.Values) error {
 	}
 	v.Show = query.Get("show") == "yes"
 	v.ShowHref, v.HideHref = here("show", "yes"), here()
-	pillar, err := q.pillar(v.ID)
+	pillar, err := q.minions.pillar(v.ID)
 	switch {
 	case refused(err):
 		v.Empty = "The pillar is not shown: you lack the right @wheel to minions.pillar (for a master of Salt, @runner to cache.pillar)."
@@ -123,22 +112,6 @@ func (q *request) fillPillar(v *minionView, query url.Values) error {
 		v.Tree = maskedTree(found, veil.hides, func(path []string) string { return here("show", show, "reveal", joinPath(path)) })
 	}
 	return nil
-}
-
-// pillar returns the cached pillar of a minion. Brine's master hides the values in the answers of
-// runners, which are events; its wheel function answers to the caller alone.
-func (q *request) pillar(id string) (*data.Map, error) {
-	v, err := q.ask.wheel("minions.pillar", "minion", id)
-	switch {
-	case errors.Is(err, errNoFunction):
-		return q.cached("cache.pillar", id)
-	case refused(err): // a master of Salt refuses what it lacks to users with some rights only
-		if pillar, other := q.cached("cache.pillar", id); other == nil {
-			return pillar, nil
-		}
-	}
-	m, _ := v.(*data.Map)
-	return m, err
 }
 
 // A pillarVeil decides which values of a pillar are masked.
@@ -224,7 +197,7 @@ type link struct{ Name, Href string }
 // noMinion answers that a minion has no accepted key, with similar names.
 func (q *request) noMinion(id string) error {
 	v := &strayView{ID: clip(id, 256)}
-	lists, err := q.keyLists()
+	lists, err := q.keys.lists()
 	if err != nil && !refused(err) {
 		return err
 	}

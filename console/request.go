@@ -20,7 +20,9 @@ type request struct {
 	caller  netapi.Caller
 	gate    *netapi.Gate // that has the session
 	ask     *asker       // asks the master in the name of the caller
-	said    string       // the text of notify
+	minions minions
+	keys    keyring
+	said    string // the text of notify
 }
 
 // cookieName is the cookie with the id of a console's session. It is another than that of the API, so
@@ -59,6 +61,7 @@ func (q *request) enter(open bool) error {
 	}
 	q.caller = q.session.Caller(q.from())
 	q.ask = &asker{gate: q.Gate, caller: q.caller, ctx: q.r.Context(), absent: &q.absent, now: q.Now}
+	q.minions, q.keys = minions{q.ask}, keyring{q.ask}
 	return nil
 }
 

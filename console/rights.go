@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -249,12 +248,12 @@ func (q *request) within(f fleetFilter, targets []string) (in, known bool, err e
 	if err != nil {
 		return false, false, err
 	}
-	total, known, err := q.matching(asked)
+	total, known, err := q.minions.count(asked)
 	if total == 0 || err != nil {
 		return false, known, err
 	}
 	for _, t := range targets {
-		outside, known, err := q.matching("( " + asked + " ) and not ( " + t + " )")
+		outside, known, err := q.minions.count("( " + asked + " ) and not ( " + t + " )")
 		if err != nil || !known {
 			return false, known, err
 		}
@@ -278,19 +277,6 @@ func (f fleetFilter) exact() (string, error) {
 		return "", &netapi.Fault{Status: http.StatusBadRequest, Text: "A target with spaces or brackets must be compound here."}
 	}
 	return engine[f.Kind] + f.Text, nil
-}
-
-// matching returns how many minions a compound target matches. known is false if the user or the master
-// cannot say.
-func (q *request) matching(target string) (n int, known bool, err error) {
-	m, err := q.ask.runnerMap(fleetRunner, "tgt", target, "tgt_type", "compound", "limit", int64(1))
-	if refused(err) || errors.Is(err, errNoFunction) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, err
-	}
-	return number(m.Value("total")), true, nil
 }
 
 // withoutConditions returns rights without the conditions on arguments.

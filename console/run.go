@@ -84,7 +84,7 @@ func startJob(q *request) error {
 	var sent *data.Map
 	total := 0
 	if err == nil && (f.Batch != "" || f.Queue) {
-		total = q.matches(f.target).Total
+		total = q.minions.matches(f.target).Total
 		if q.ask.lacks(fleetRunner) {
 			err = badRequest(noBrine + " Nothing was sent.")
 		}
@@ -216,7 +216,7 @@ func (q *request) showRun(status int, f *runForm) error {
 	if asked.Text == "" {
 		asked = target{"*", "glob"}
 	}
-	p := q.preview(asked)
+	p := q.minions.preview(asked)
 	if f.Text != "" {
 		f.Preview = p
 	}

@@ -43,7 +43,7 @@ type scheduledJob struct {
 // schedules shows the schedule of the minion that the query names.
 func schedules(q *request) error {
 	p := &schedulePage{Minion: strings.TrimSpace(q.r.URL.Query().Get("minion"))}
-	p.Minions = q.minionNames()
+	p.Minions = q.minions.names()
 	if p.Minion == "" {
 		q.masterSchedule(p)
 		return q.render(http.StatusOK, "schedules", "Schedules", p)
@@ -66,19 +66,6 @@ func schedules(q *request) error {
 		q.nextRuns(p)
 	}
 	return q.render(http.StatusOK, "schedules", "Schedule of "+p.Minion, p)
-}
-
-// minionNames returns some minions whose keys are accepted; none if the user may not list them.
-func (q *request) minionNames() []string {
-	v, err := q.ask.wheel("key.list", "match", "accepted")
-	m, _ := v.(*data.Map)
-	if err != nil {
-		return nil
-	}
-	list, _ := m.Value("minions").([]any)
-	ids := data.Texts(list[:min(len(list), scheduleNames)])
-	slices.Sort(ids)
-	return ids
 }
 
 // masterSchedule sets the jobs of the master's own configuration.
