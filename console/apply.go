@@ -57,7 +57,7 @@ func (f *applyForm) Confirm(fun string) string {
 // returned in the test. Those whose test has failed are among them only if the form says so.
 func applyTest(q *request) error {
 	jid := q.r.PathValue("jid")
-	r, err := q.results(jid, nil)
+	r, err := q.jobs.results(jid, nil)
 	if errors.Is(err, errNoJob) {
 		return noJob(jid)
 	}

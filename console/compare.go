@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,7 +55,7 @@ func compareJobs(q *request) error {
 	if a == "" || b == "" {
 		return &netapi.Fault{Status: http.StatusBadRequest, Text: "Choose two jobs to compare them."}
 	}
-	list, ids, err := q.pair(a, b)
+	list, ids, err := q.jobs.pair(a, b)
 	if err != nil {
 		return err
 	}
@@ -68,7 +67,7 @@ func compareJobs(q *request) error {
 	}
 	for _, r := range list {
 		if r.states != nil {
-			if err := q.fill(r, r.JID, ids); err != nil {
+			if err := q.jobs.fill(r, r.JID, ids); err != nil {
 				return err
 			}
 		}
@@ -98,23 +97,6 @@ func compareJobs(q *request) error {
 		return 1
 	})
 	return q.render(http.StatusOK, "compare", "Compare jobs", p)
-}
-
-// pair returns two jobs without their returns, and the ids of all their minions.
-func (q *request) pair(a, b string) (list []*results, ids []string, err error) {
-	for _, jid := range []string{a, b} {
-		r, err := q.results(jid, nil)
-		if errors.Is(err, errNoJob) {
-			return nil, nil, noJob(jid)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, r)
-		ids = append(ids, idsOf(r.progress(q.Now()))...)
-	}
-	slices.Sort(ids)
-	return list, slices.Compact(ids), nil
 }
 
 // minion compares two jobs on a minion.

@@ -199,7 +199,7 @@ func (q *request) fail(err error) {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}
 	f.SetHeaders(q.w.Header())
-	if err := q.render(f.Status, "error", "Error", q.faultPage(f)); err != nil {
+	if err := q.render(f.Status, "error", "Error", newFaultPage(q, f)); err != nil {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from(), err)
 	}
 }

@@ -57,7 +57,7 @@ func eventList(q *request) error {
 	items, after := q.Hub.Recent(stream.Filter{Tag: p.Tag, Job: p.Job, May: q.streams().May(q.caller)}, eventsRead)
 	left := eventBytes
 	for _, i := range slices.Backward(items) {
-		row := q.eventRow(i)
+		row := newEventRow(q, i)
 		if row.Quiet && !p.All && p.Job == "" {
 			continue
 		}
@@ -71,12 +71,12 @@ func eventList(q *request) error {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Follow = q.href("/stream", "tag", p.Tag, "job", p.Job, "after", after)
-	p.Tabs, p.Lookups = q.eventTabs(p), strings.Join(questions(), " ")
+	p.Tabs, p.Lookups = p.tabs(q), strings.Join(questions(), " ")
 	p.Runner, p.Curl = eventCommands(p.Tag, p.Job)
 	return q.render(http.StatusOK, "events", "Events", p)
 }
 
-func (q *request) eventTabs(p *eventPage) []eventTab {
+func (p *eventPage) tabs(q *request) []eventTab {
 	var tabs []eventTab
 	for _, t := range [][2]string{{"All", ""}, {"Returns", "salt/job/*/ret/*"}, {"New jobs", "salt/job/*/new"}, {"Minions", "salt/minion/*"},
 		{"Keys", "salt/key"}, {"Authentication", "salt/auth"}, {"Runners", "salt/run/*"}} {
@@ -111,7 +111,7 @@ func eventCommands(tag, job string) (runner, curl string) {
 // shellQuote returns a text as one word of a shell.
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-func (q *request) eventRow(i stream.Item) eventRow {
+func newEventRow(q *request, i stream.Item) eventRow {
 	m, err := i.Data()
 	if err != nil {
 		m = data.NewMap("_error", err.Error())

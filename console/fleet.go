@@ -81,7 +81,7 @@ func fleet(q *request) error {
 	case err != nil:
 		return err
 	default:
-		q.fillFleet(v, ask, r)
+		v.fill(q, ask, r)
 	}
 	return q.render(http.StatusOK, "minions", "Minions", v)
 }
@@ -141,11 +141,11 @@ func asksForPillar(target string) bool {
 	return (&match.Fleet{}).AsksForPillar(target, "compound", ":")
 }
 
-// fillFleet sets what the master has answered.
-func (q *request) fillFleet(v *fleetView, ask rosterAsk, r *roster) {
+// fill sets what the master has answered.
+func (v *fleetView) fill(q *request, ask rosterAsk, r *roster) {
 	v.Known, v.Total, v.Connected = true, r.total, r.connected
 	for _, m := range r.members {
-		v.Rows = append(v.Rows, q.fleetRow(m, v.Columns))
+		v.Rows = append(v.Rows, newFleetRow(q, m, v.Columns))
 	}
 	onGrains := slices.Contains([]string{"grain", "grain_pcre", "compound", "ipcidr"}, v.Kind)
 	v.Guessed = onGrains && slices.ContainsFunc(v.Rows, func(row fleetRow) bool { return row.Version == "" })
@@ -166,8 +166,8 @@ func (q *request) fillFleet(v *fleetView, ask rosterAsk, r *roster) {
 	}
 }
 
-// fleetRow returns what a page shows of a minion.
-func (q *request) fleetRow(m member, columns []string) fleetRow {
+// newFleetRow returns what a page shows of a minion.
+func newFleetRow(q *request, m member, columns []string) fleetRow {
 	row := fleetRow{ID: m.id, Href: q.href("/minions/" + url.PathEscape(m.id)), Connected: m.connected, Address: m.address,
 		Version: m.grains.Text("saltversion"), OS: m.grains.Text("osfinger")}
 	if row.OS == "" {

@@ -36,19 +36,19 @@ type argumentField struct {
 
 // askFunction asks a minion for its functions, and for the documentation and the arguments of one of them, unless
 // fun is empty.
-func (q *request) askFunction(minion, fun string) functionHelp {
+func askFunction(ask *asker, minion, fun string) functionHelp {
 	f := functionHelp{Asked: minion}
 	var doc, spec any
 	var err error
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if names, err := q.ask.call(f.Asked, "sys.list_functions"); err == nil {
+		if names, err := ask.call(f.Asked, "sys.list_functions"); err == nil {
 			f.Functions = data.TextsOf(names)
 		}
 	})
 	if fun != "" {
-		asking.Go(func() { doc, _ = q.ask.call(f.Asked, "sys.doc", fun) })
-		asking.Go(func() { spec, err = q.ask.call(f.Asked, "sys.argspec", fun) })
+		asking.Go(func() { doc, _ = ask.call(f.Asked, "sys.doc", fun) })
+		asking.Go(func() { spec, err = ask.call(f.Asked, "sys.argspec", fun) })
 	}
 	asking.Wait()
 	if fun == "" {

@@ -74,23 +74,23 @@ const (
 // showJob shows a job.
 func showJob(q *request) error {
 	jid := q.r.PathValue("jid")
-	r, err := q.results(jid, nil)
+	r, err := q.jobs.results(jid, nil)
 	switch {
-	case errors.Is(err, errNoJob) && q.soon(jid):
-		return q.render(http.StatusOK, "job", "Job "+jid, &jobPage{jobRecord: &jobRecord{JID: jid}, Pending: true, Live: q.stream(jid)})
+	case errors.Is(err, errNoJob) && soon(jid, q.Now()):
+		return q.render(http.StatusOK, "job", "Job "+jid, &jobPage{jobRecord: &jobRecord{JID: jid}, Pending: true, Live: jobStream(q, jid)})
 	case errors.Is(err, errNoJob):
 		return noJob(jid)
 	case err != nil:
 		return err
 	}
 	if r.states == nil && q.r.URL.Query().Has("running") {
-		q.askRunning(r)
+		q.jobs.askRunning(r)
 	}
 	list := r.progress(q.Now())
-	p := q.newJobPage(r, list)
+	p := newJobPage(q, r, list)
 	rows := p.choose(q, list)
 	if r.states != nil && anyReturned(rows) {
-		if err := q.fill(r, jid, idsOf(rows)); err != nil {
+		if err := q.jobs.fill(r, jid, idsOf(rows)); err != nil {
 			return err
 		}
 	}
@@ -98,11 +98,11 @@ func showJob(q *request) error {
 	return q.render(http.StatusOK, "job", "Job "+p.Fun, p)
 }
 
-// stream returns the address of the events of a job.
-func (q *request) stream(jid string) string { return q.href("/stream", "job", jid) }
+// jobStream returns the address of the events of a job.
+func jobStream(q *request, jid string) string { return q.href("/stream", "job", jid) }
 
 // newJobPage returns the page of a job without its minions.
-func (q *request) newJobPage(r *results, list []progress) *jobPage {
+func newJobPage(q *request, r *results, list []progress) *jobPage {
 	query := q.r.URL.Query()
 	p := &jobPage{jobRecord: r.jobRecord, Note: r.note, State: query.Get("state"), Minion: query.Get("minion"), Total: len(list),
 		When: q.moment(r.Started)}
@@ -131,8 +131,8 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 	}
 	begins := r.Batch != "" && (len(list) < r.Expect || counts[stateWaiting] > 0) && q.Now().Sub(last) < time.Minute // on further minions
 	p.Total = max(p.Total, r.Expect)
-	if p.Done+counts[stateWaiting] < len(list) || begins || len(list) == 0 && q.soon(r.JID) {
-		p.Live = q.stream(r.JID)
+	if p.Done+counts[stateWaiting] < len(list) || begins || len(list) == 0 && soon(r.JID, q.Now()) {
+		p.Live = jobStream(q, r.JID)
 	}
 	if begins {
 		p.Running = max(p.Running, 1)
@@ -140,7 +140,7 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 	if r.Test && returned > 0 {
 		p.Apply = applyFormOf(list)
 		if r.states != nil && p.Live == "" {
-			p.AppliedBy = q.appliedBy(r.JID)
+			p.AppliedBy = q.jobs.appliedBy(r.JID)
 		}
 	}
 	if r.states == nil && p.Running > 0 {
@@ -161,16 +161,6 @@ func (q *request) newJobPage(r *results, list []progress) *jobPage {
 func jobStates() []string {
 	return []string{stateFailed, stateReturned, stateIdle, stateRunning, "acknowledged", "sent", stateWaiting, "queued",
 		"not connected", stateSilent, "missed", "refused", "gone"}
-}
-
-// appliedBy returns the jobs that apply a test.
-func (q *request) appliedBy(jid string) []string {
-	v, err := q.ask.runner("jobs.list_jobs", "search_metadata", data.NewMap(testKey, jid), "limit", int64(5))
-	m, ok := v.(*data.Map)
-	if err != nil || !ok {
-		return nil // it is only a help
-	}
-	return data.Texts(m.Keys())
 }
 
 // choose returns the minions of the page, by the filters of the query.
@@ -291,7 +281,7 @@ func stopJob(q *request) error {
 	if fun == "" {
 		return &netapi.Fault{Status: http.StatusBadRequest, Text: "A job is stopped or killed, nothing else."}
 	}
-	r, err := q.results(jid, nil)
+	r, err := q.jobs.results(jid, nil)
 	if errors.Is(err, errNoJob) {
 		return noJob(jid)
 	}

@@ -39,7 +39,7 @@ func history(q *request) error {
 	query := q.r.URL.Query()
 	p := &jobsPage{pager: pager{ByTime: true}, Function: query.Get("function"), User: query.Get("user"),
 		Target: query.Get("target"), Minion: query.Get("minion"), Before: query.Get("before"), All: query.Get("all") != ""}
-	list, err := q.jobList(p)
+	list, err := p.list(q)
 	if refused(err) {
 		p.Note = "You lack the right @runner to jobs.list_jobs, which lists the jobs."
 		return q.render(http.StatusOK, "jobs", "Jobs", p)
@@ -59,7 +59,7 @@ func history(q *request) error {
 		p.Ask = q.href("/jobs", append(filters, "before", p.Before, "running", "1")...)
 	}
 	if query.Has("running") {
-		q.markRunning(p)
+		p.markRunning(q.ask)
 	}
 	return q.render(http.StatusOK, "jobs", "Jobs", p)
 }
@@ -74,9 +74,9 @@ func questions() []string {
 // selection is what absences calls that jobs.list_jobs selects, which only Brine's does.
 const selection = "jobs.list_jobs with limit"
 
-// jobList returns the jobs of a page, and one more if there are further ones. A master of Salt cannot
+// list returns the jobs of a page, and one more if there are further ones. A master of Salt cannot
 // select, and gives all.
-func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
+func (p *jobsPage) list(q *request) ([]*historyRow, error) {
 	var without any
 	if !p.All {
 		without = data.Values(questions())
@@ -90,7 +90,7 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 			"search_user", orNone(p.User), "search_minion", orNone(p.Minion), "before", orNone(p.Before), "limit", int64(historySize+1),
 			"progress", true, "without_function", without)
 		if m, ok = v.(*data.Map); err == nil && ok {
-			return q.historyRows(m), nil
+			return historyRows(q, m), nil
 		}
 		if refused(err) {
 			return nil, err
@@ -109,7 +109,7 @@ func (q *request) jobList(p *jobsPage) ([]*historyRow, error) {
 	if m, ok = filter.Apply(v).(*data.Map); !ok {
 		return nil, badAnswer(http.StatusBadGateway, "The jobs cannot be listed", v)
 	}
-	rows := q.historyRows(m)
+	rows := historyRows(q, m)
 	if !p.All {
 		rows = slices.DeleteFunc(rows, func(r *historyRow) bool { return isQuestion(r.Fun) })
 	}
@@ -129,7 +129,7 @@ func orNone(text string) any {
 }
 
 // historyRows returns the rows of an answer of jobs.list_jobs, the newest first.
-func (q *request) historyRows(m *data.Map) []*historyRow {
+func historyRows(q *request, m *data.Map) []*historyRow {
 	var rows []*historyRow
 	for jid, v := range m.All() {
 		one, ok := v.(*data.Map)
@@ -171,8 +171,8 @@ func progressWord(counts *data.Map) (word, class string) {
 }
 
 // markRunning asks the minions which jobs they run.
-func (q *request) markRunning(p *jobsPage) {
-	v, err := q.ask.runner("jobs.active")
+func (p *jobsPage) markRunning(ask *asker) {
+	v, err := ask.runner("jobs.active")
 	active, ok := v.(*data.Map)
 	if err != nil || !ok {
 		p.Note = "Which jobs run is not known: the runner jobs.active does not say so."

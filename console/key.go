@@ -87,7 +87,7 @@ func keys(q *request) error {
 		return err
 	default:
 		v.Known = true
-		if err := q.fillKeys(v, state, lists); err != nil {
+		if err := v.fill(q, state, lists); err != nil {
 			return err
 		}
 	}
@@ -105,8 +105,8 @@ func stateOf(name string) (keyState, error) {
 		Text: "Keys are pending, accepted, rejected or denied, and not " + clip(name, 40) + "."}
 }
 
-// fillKeys sets the tabs, the rows and their fingerprints.
-func (q *request) fillKeys(v *keyView, state keyState, lists map[string][]string) error {
+// fill sets the tabs, the rows and their fingerprints.
+func (v *keyView) fill(q *request, state keyState, lists map[string][]string) error {
 	for _, s := range keyStates() {
 		v.Tabs = append(v.Tabs, keyTab{s.Name, q.href("/keys", "state", s.Name, "q", v.Text), digits(len(lists[s.Shelf])), s == state})
 	}

@@ -23,16 +23,16 @@ type loginForm struct {
 
 // loginPage shows the form. Users who have logged in are sent on.
 func loginPage(q *request) error {
-	next := q.next(q.r.URL.Query().Get("next"))
+	next := nextPage(q.r.URL.Query().Get("next"))
 	if q.session != nil {
 		return q.redirect(next)
 	}
-	return q.render(http.StatusOK, "login", "Log in", q.loginForm(next))
+	return q.render(http.StatusOK, "login", "Log in", newLoginForm(q, next))
 }
 
-// loginForm returns the form that leads to a page. A password is of no use in the system of the
+// newLoginForm returns the form that leads to a page. A password is of no use in the system of the
 // provider.
-func (q *request) loginForm(next string) *loginForm {
+func newLoginForm(q *request, next string) *loginForm {
 	form := &loginForm{Next: next, Lost: strings.Contains(next, keptField+"=1")}
 	for _, name := range q.Systems {
 		if name != netapi.OIDCSystem {
@@ -47,7 +47,7 @@ func (q *request) loginForm(next string) *loginForm {
 
 // logIn begins a session.
 func logIn(q *request) error {
-	form := q.loginForm(q.next(q.r.PostForm.Get("next")))
+	form := newLoginForm(q, nextPage(q.r.PostForm.Get("next")))
 	form.System, form.User = q.r.PostForm.Get("eauth"), q.r.PostForm.Get("username")
 	login := data.NewMap("username", form.User, "password", q.r.PostForm.Get("password"), "eauth", form.System)
 	old := ""
@@ -106,7 +106,7 @@ func (q *request) askLogin() {
 	if q.r.Method == http.MethodGet {
 		next = strings.TrimPrefix(q.r.URL.RequestURI(), q.Root)
 	} else {
-		next = q.formPage()
+		next = formPage(q)
 	}
 	_ = q.redirect("/login", "next", next)
 }
@@ -117,7 +117,7 @@ const keptField = "kept"
 
 // formPage returns the page of the form that a request has sent, with those of its fields that may stand
 // in an address.
-func (q *request) formPage() string {
+func formPage(q *request) string {
 	page := strings.TrimPrefix(q.r.URL.Path, q.Root)
 	for _, act := range []string{"/stop", "/apply", "/grains", "/cancel"} {
 		if form, ok := strings.CutSuffix(page, act); ok {
@@ -144,9 +144,9 @@ func addressFields() map[string][]string {
 		"/keys": {"state", "q", "after"}, "/schedules": {"minion"}}
 }
 
-// next returns a page of the console that a query names, below the root. Anything else is the first
+// nextPage returns a page of the console that a query names, below the root. Anything else is the first
 // page.
-func (q *request) next(text string) string {
+func nextPage(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
 		strings.Contains(text, `\`) || strings.HasPrefix(text, "/login") {

@@ -45,15 +45,15 @@ func minionPage(q *request) error {
 	case err != nil:
 		return err
 	case len(r.members) == 0:
-		return q.noMinion(id)
+		return noMinion(q, id)
 	default:
-		v.fleetRow, v.Known = q.fleetRow(r.members[0], nil), true
+		v.fleetRow, v.Known = newFleetRow(q, r.members[0], nil), true
 	}
 	if v.Tab == "pillar" {
-		err = q.fillPillar(v, query)
+		err = v.fillPillar(q, query)
 	} else {
 		v.Tab = "grains"
-		err = q.fillGrains(v)
+		err = v.fillGrains(q)
 	}
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func minionPage(q *request) error {
 }
 
 // fillGrains sets the tree of the cached grains.
-func (q *request) fillGrains(v *minionView) error {
+func (v *minionView) fillGrains(q *request) error {
 	grains, err := q.minions.cached("cache.grains", v.ID)
 	switch {
 	case refused(err):
@@ -83,7 +83,7 @@ func (q *request) fillGrains(v *minionView) error {
 }
 
 // fillPillar sets the tree of the cached pillar, with masked values.
-func (q *request) fillPillar(v *minionView, query url.Values) error {
+func (v *minionView) fillPillar(q *request, query url.Values) error {
 	here := func(words ...string) string {
 		return q.href(minionPath(v.ID), append([]string{"tab", "pillar", "filter", v.Filter}, words...)...)
 	}
@@ -195,7 +195,7 @@ type strayView struct {
 type link struct{ Name, Href string }
 
 // noMinion answers that a minion has no accepted key, with similar names.
-func (q *request) noMinion(id string) error {
+func noMinion(q *request, id string) error {
 	v := &strayView{ID: clip(id, 256)}
 	lists, err := q.keys.lists()
 	if err != nil && !refused(err) {

@@ -63,10 +63,10 @@ func orchestration(q *request) error {
 		return &netapi.Fault{Status: http.StatusNotFound, Text: "This is not the id of a job: " + clip(jid, 100)}
 	}
 	p := &orchestrationPage{ID: jid, Started: q.startMoment(jid), Fun: "state.orchestrate"}
-	done := q.runEvents(p)
+	done := p.findEvents(q)
 	if done == nil {
 		var err error
-		if done, err = q.runRecord(p); err != nil {
+		if done, err = p.findRecord(q.ask); err != nil {
 			return err
 		}
 	}
@@ -76,14 +76,14 @@ func orchestration(q *request) error {
 			p.Word, p.Class = "running", "change"
 		}
 	} else {
-		q.fillRun(p, done)
+		p.fill(q, done)
 	}
 	return q.render(http.StatusOK, "orchestration", "Orchestration "+cmp.Or(p.What, jid), p)
 }
 
-// runEvents looks for a run in the events that the hub keeps. It returns the data of its end, nil if
+// findEvents looks for a run in the events that the hub keeps. It returns the data of its end, nil if
 // they do not have it.
-func (q *request) runEvents(p *orchestrationPage) (done *data.Map) {
+func (p *orchestrationPage) findEvents(q *request) (done *data.Map) {
 	items, _ := q.Hub.Recent(stream.Filter{Tag: "salt/run/" + p.ID + "/", Job: p.ID, May: q.streams().May(q.caller)}, orchestrationEvents)
 	for _, i := range items {
 		m, err := i.Data()
@@ -134,9 +134,9 @@ func givenArgs(args []any) []any {
 	return given
 }
 
-// runRecord looks for a run in the history of jobs. It returns the data of its end, nil if it has none.
-func (q *request) runRecord(p *orchestrationPage) (*data.Map, error) {
-	v, err := q.ask.runner("jobs.list_job", "jid", p.ID)
+// findRecord looks for a run in the history of jobs. It returns the data of its end, nil if it has none.
+func (p *orchestrationPage) findRecord(ask *asker) (*data.Map, error) {
+	v, err := ask.runner("jobs.list_job", "jid", p.ID)
 	switch {
 	case refused(err):
 		p.Missing = "jobs.list_job"
@@ -159,8 +159,8 @@ func (q *request) runRecord(p *orchestrationPage) (*data.Map, error) {
 	return nil, nil
 }
 
-// fillRun sets the result of a run: the states of the master, each a step.
-func (q *request) fillRun(p *orchestrationPage, done *data.Map) {
+// fill sets the result of a run: the states of the master, each a step.
+func (p *orchestrationPage) fill(q *request, done *data.Map) {
 	p.Word, p.Class = runResult(done)
 	ret := done.Value("return")
 	run := masterStates(ret)
@@ -173,14 +173,14 @@ func (q *request) fillRun(p *orchestrationPage, done *data.Map) {
 	}
 	counts := map[string]int{}
 	for i, row := range run.rows() {
-		s := q.stepOf(row)
+		s := stepOf(q, row)
 		counts[s.Word]++
 		if i == stepRows {
 			p.Cut = run.Total - stepRows
 		}
 		if i < stepRows {
 			s.Anchor = fmt.Sprintf("step-%d", i+1)
-			s.Returns = q.stepReturns(s)
+			s.Returns = stepReturns(q, s)
 			p.Steps = append(p.Steps, s)
 		}
 	}
@@ -197,7 +197,7 @@ const succeeded = "succeeded"
 
 // stepOf returns the step of a state. A state of an orchestration that has changed nothing has run, as other
 // states have that are called unchanged.
-func (q *request) stepOf(row *stateRow) step {
+func stepOf(q *request, row *stateRow) step {
 	s := step{stateRow: row, Open: row.Class == "bad", Job: row.job}
 	if row.Class == "" {
 		s.Word, s.Class = succeeded, "good"
@@ -212,7 +212,7 @@ func (q *request) stepOf(row *stateRow) step {
 }
 
 // stepReturns returns what the minions of a step have returned; none if it is no step on minions.
-func (q *request) stepReturns(s step) []stepReturn {
+func stepReturns(q *request, s step) []stepReturn {
 	m, _ := s.changes.(*data.Map)
 	returns, ok := m.Value("ret").(*data.Map)
 	if !ok || s.Fun != "salt.state" && s.Fun != "salt.function" {

@@ -54,15 +54,15 @@ func isOrchestration(fun string) bool {
 // orchestrations lists the runs of the history of jobs and those that go on.
 func orchestrations(q *request) error {
 	p := &orchestrationsPage{Form: orchestrationForm{Saltenv: "base"}}
-	if err := q.listOrchestrations(p); err != nil {
+	if err := p.list(q); err != nil {
 		return err
 	}
 	return q.render(http.StatusOK, "orchestrations", "Orchestrations", p)
 }
 
-// listOrchestrations sets a page of runs. The history has those that have ended, and their functions;
+// list sets a page of runs. The history has those that have ended, and their functions;
 // the events that the hub keeps have those that go on, and results.
-func (q *request) listOrchestrations(p *orchestrationsPage) error {
+func (p *orchestrationsPage) list(q *request) error {
 	p.ByTime = true
 	before := q.r.URL.Query().Get("before")
 	v, err := q.ask.runner("jobs.list_jobs", "search_function", "runner.state.*")
@@ -83,7 +83,7 @@ func (q *request) listOrchestrations(p *orchestrationsPage) error {
 			}
 		}
 	}
-	q.recentRuns(runs)
+	recentRuns(q, runs)
 	ids := slices.Sorted(maps.Keys(runs))
 	slices.Reverse(ids)
 	for _, id := range ids {
@@ -94,7 +94,7 @@ func (q *request) listOrchestrations(p *orchestrationsPage) error {
 			p.Next = q.href("/orchestrations", "before", p.Runs[len(p.Runs)-1].ID)
 			break
 		}
-		p.Runs = append(p.Runs, q.shownRun(runs[id]))
+		p.Runs = append(p.Runs, shownRun(q, runs[id]))
 	}
 	if before != "" {
 		p.First = q.href("/orchestrations")
@@ -103,7 +103,7 @@ func (q *request) listOrchestrations(p *orchestrationsPage) error {
 }
 
 // recentRuns adds what the events of runners say.
-func (q *request) recentRuns(runs map[string]*orchestrationRun) {
+func recentRuns(q *request, runs map[string]*orchestrationRun) {
 	items, _ := q.Hub.Recent(stream.Filter{Tag: "salt/run/", May: q.streams().May(q.caller)}, orchestrationEvents)
 	for _, i := range items {
 		parts := strings.Split(i.Tag(), "/")
@@ -130,7 +130,7 @@ func (q *request) recentRuns(runs map[string]*orchestrationRun) {
 }
 
 // shownRun completes a run for the list.
-func (q *request) shownRun(one *orchestrationRun) orchestrationRun {
+func shownRun(q *request, one *orchestrationRun) orchestrationRun {
 	one.Href = q.href("/orchestrations/" + url.PathEscape(one.ID))
 	one.Start = q.startMoment(one.ID).Text
 	one.Fun = strings.TrimPrefix(one.Fun, "runner.")
@@ -177,7 +177,7 @@ func startOrchestration(q *request) error {
 	if err != nil {
 		f.Fault = err.Error()
 		p := &orchestrationsPage{Form: f}
-		if err := q.listOrchestrations(p); err != nil {
+		if err := p.list(q); err != nil {
 			return err
 		}
 		return q.render(http.StatusBadRequest, "orchestrations", "Orchestrations", p)

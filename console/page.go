@@ -104,7 +104,7 @@ type faultPage struct {
 	Hint string
 }
 
-func (q *request) faultPage(f *netapi.Fault) faultPage {
+func newFaultPage(q *request, f *netapi.Fault) faultPage {
 	p := faultPage{Form: q.r.Method == http.MethodPost, Text: f.Text, Raw: rawText(f)}
 	switch f.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:

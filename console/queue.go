@@ -58,17 +58,17 @@ func queueList(q *request) error {
 	case !ok:
 		return badAnswer(http.StatusBadGateway, "The queue cannot be read", v)
 	default:
-		q.fillQueue(p, jobs)
+		p.fill(q, jobs)
 	}
 	return q.render(http.StatusOK, "queue", "Queue", p)
 }
 
-// fillQueue sets what the query asks for: a page of jobs, or of the minions of one job.
-func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
+// fill sets what the query asks for: a page of jobs, or of the minions of one job.
+func (p *queuePage) fill(q *request, jobs *data.Map) {
 	query := q.r.URL.Query()
 	after := query.Get("after")
 	if jid := query.Get("job"); jid != "" {
-		one := q.queuedJob(jid, jobs.Value(jid))
+		one := newQueuedJob(q, jid, jobs.Value(jid))
 		p.One = &one
 		slices.Sort(one.all)
 		page, more := pageAfter(one.all, after, queueRows)
@@ -88,7 +88,7 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 	slices.Sort(ids)
 	page, more := pageAfter(ids, after, queueRows)
 	for _, jid := range page {
-		p.Jobs = append(p.Jobs, q.queuedJob(jid, jobs.Value(jid)))
+		p.Jobs = append(p.Jobs, newQueuedJob(q, jid, jobs.Value(jid)))
 	}
 	if more {
 		p.Next = q.href("/queue", "after", page[len(page)-1])
@@ -99,7 +99,7 @@ func (q *request) fillQueue(p *queuePage, jobs *data.Map) {
 	p.count(digits(len(ids)) + " in all")
 }
 
-func (q *request) queuedJob(jid string, v any) queuedJob {
+func newQueuedJob(q *request, jid string, v any) queuedJob {
 	m, _ := v.(*data.Map)
 	all, _ := m.Value("minions").([]any)
 	sent, _ := m.Value("being sent").([]any)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
-	"github.com/brineproject/brine/netapi"
 )
 
 // A jobRecord is what the master knows of a job, without its results.
@@ -91,53 +89,10 @@ type results struct {
 	runs map[string]bool
 }
 
-// results gets a job with the returns of some minions; those of a master that cannot select have all.
-func (q *request) results(jid string, minions []string) (*results, error) {
-	r := &results{}
-	v, err := q.ask.runner("jobs.status", "jid", jid, "returns", true)
-	if m, ok := v.(*data.Map); ok && err == nil {
-		r.states = m
-	}
-	if refused(err) {
-		r.note = "You lack the right @runner to jobs.status, which tells what each minion does. Brine's master has it."
-	}
-	return r, q.fill(r, jid, minions)
-}
-
-// fill gets the job and the returns of some minions.
-func (q *request) fill(r *results, jid string, minions []string) error {
-	args := []any{"jid", jid}
-	if r.states != nil {
-		args = append(args, "minions", data.Values(minions))
-	}
-	v, err := q.ask.runner("jobs.list_job", args...)
-	if refused(err) {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right @runner to jobs.list_job, which shows a job."}
-	}
-	if err != nil {
-		return err
-	}
-	m, ok := v.(*data.Map)
-	switch {
-	case !ok:
-		return badAnswer(http.StatusBadRequest, "The job "+clip(jid, 40)+" cannot be shown", v)
-	case m.Has("Error"):
-		return errNoJob
-	}
-	r.jobRecord = recordOf(jid, m)
-	r.returns, _ = m.Value("Result").(*data.Map)
-	return nil
-}
-
-// noJob is the fault of a job that is not there.
-func noJob(jid string) error {
-	return &netapi.Fault{Status: http.StatusNotFound, Text: "The job " + clip(jid, 40) + " is not in the master's job cache."}
-}
-
 // soon reports whether a job may just have been sent, and not be recorded yet.
-func (q *request) soon(jid string) bool {
+func soon(jid string, now time.Time) bool {
 	at, err := startOf(jid)
-	return err == nil && q.Now().Sub(at) < time.Minute
+	return err == nil && now.Sub(at) < time.Minute
 }
 
 // The states of a job on a minion beyond those of the runner jobs.status.
@@ -244,36 +199,6 @@ func (r *results) guess(now time.Time) []progress {
 	}
 	return list
 }
-
-// askRunning asks the minions that have not returned whether they run the job.
-func (q *request) askRunning(r *results) {
-	var ids []any
-	for _, id := range r.Minions {
-		if !r.returns.Has(id) && len(ids) < mostAsked {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
-		return
-	}
-	v, err := q.ask.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list", "fun", "saltutil.find_job", "arg", []any{r.JID},
-		"timeout", int64(5), "gather_job_timeout", int64(2), "nocache", true))
-	answers, ok := v.(*data.Map)
-	switch {
-	case err != nil:
-		r.note = "Which minions run the job is not known. " + netapi.FaultOf(err).Text
-	case ok:
-		r.runs = map[string]bool{}
-		for id, v := range answers.All() {
-			if job, ok := v.(*data.Map); ok { // empty if the minion does not run it
-				r.runs[data.Str(id)] = job.Len() > 0
-			}
-		}
-	}
-}
-
-// mostAsked is how many minions are asked whether they run a job.
-const mostAsked = 500
 
 // failed reports whether a return says that its function failed.
 func failed(ret *data.Map) bool {

@@ -22,6 +22,7 @@ type request struct {
 	ask     *asker       // asks the master in the name of the caller
 	minions minions
 	keys    keyring
+	jobs    jobCache
 	said    string // the text of notify
 }
 
@@ -61,7 +62,7 @@ func (q *request) enter(open bool) error {
 	}
 	q.caller = q.session.Caller(q.from())
 	q.ask = &asker{gate: q.Gate, caller: q.caller, ctx: q.r.Context(), absent: &q.absent, now: q.Now}
-	q.minions, q.keys = minions{q.ask}, keyring{q.ask}
+	q.minions, q.keys, q.jobs = minions{q.ask}, keyring{q.ask}, jobCache{q.ask}
 	return nil
 }
 

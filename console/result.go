@@ -96,7 +96,7 @@ type resultPage struct {
 // minionResult shows the result of a job on one minion; with raw in the query, the result itself.
 func minionResult(q *request) error {
 	jid, minion := q.r.PathValue("jid"), q.r.PathValue("minion")
-	r, err := q.results(jid, []string{minion})
+	r, err := q.jobs.results(jid, []string{minion})
 	if errors.Is(err, errNoJob) {
 		return noJob(jid)
 	}

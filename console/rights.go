@@ -46,7 +46,7 @@ func rights(q *request) error {
 	t := q.session.Token
 	list := q.Gate.Rights(t)
 	who := auth.FromRights(t.User, list)
-	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: q.pageNeeds(who), Kinds: fleetKinds(),
+	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: pageNeeds(q.ask, who), Kinds: fleetKinds(),
 		Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"), Left: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}
 	for _, right := range list {
 		v.Rights = append(v.Rights, rightsOf(right)...)
@@ -55,7 +55,7 @@ func rights(q *request) error {
 	v.Ask = mayAsk{Client: query.Get("client"), Fun: strings.TrimSpace(query.Get("fun")), fleetFilter: readFleet(query)}
 	if v.Ask.Fun != "" {
 		var err error
-		if v.Answer, err = q.may(v.Ask, who, list); err != nil {
+		if v.Answer, err = v.Ask.answer(q.minions, who, list); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func wayOf(condition any) string {
 
 // pageNeeds returns the rights that pages need, and whether the user has them. What a master of Salt does
 // not have is left out, as far as that is known; what it has instead is there.
-func (q *request) pageNeeds(who *auth.Identity) []pageNeed {
+func pageNeeds(ask *asker, who *auth.Identity) []pageNeed {
 	needs := []pageNeed{
 		{Page: "Minions", What: "the list of minions", Kind: auth.Runner, Fun: "manage.fleet"},
 		{Page: "Minions", What: "grains of a minion", Kind: auth.Runner, Fun: "cache.grains"},
@@ -164,7 +164,7 @@ func (q *request) pageNeeds(who *auth.Identity) []pageNeed {
 		{Page: "Queue", What: "jobs for absent minions", Kind: auth.Runner, Fun: "queue.list"},
 		{Page: "Queue", What: "cancel such a job", Kind: auth.Runner, Fun: "queue.cancel"},
 	}
-	if q.ask.lacks(fleetRunner) {
+	if ask.lacks(fleetRunner) {
 		needs = append([]pageNeed{{Page: "Minions", What: "who is connected", Kind: auth.Runner, Fun: "manage.present"},
 			{Page: "Minions", What: "pillar of a minion", Kind: auth.Runner, Fun: "cache.pillar"}}, needs...)
 		needs = slices.DeleteFunc(needs, func(n pageNeed) bool {
@@ -191,30 +191,30 @@ func yes(why string) *mayAnswer    { return &mayAnswer{"Yes", "good", why} }
 func no(why string) *mayAnswer     { return &mayAnswer{"No", "bad", why} }
 func unsure(why string) *mayAnswer { return &mayAnswer{"It depends", "change", why} }
 
-// may answers whether rights allow a function, as far as that can be said without its arguments.
-func (q *request) may(ask mayAsk, who *auth.Identity, list []any) (*mayAnswer, error) {
+// answer says whether rights allow a function, as far as that can be said without its arguments.
+func (m mayAsk) answer(ms minions, who *auth.Identity, list []any) (*mayAnswer, error) {
 	relaxed := auth.FromRights(who.Name, withoutConditions(list))
-	switch ask.Client {
+	switch m.Client {
 	case auth.Runner, auth.Wheel:
 		switch {
-		case who.MayRun(ask.Client, ask.Fun, nil, nil) == nil:
+		case who.MayRun(m.Client, m.Fun, nil, nil) == nil:
 			return yes("These rights allow it."), nil
-		case relaxed.MayRun(ask.Client, ask.Fun, nil, nil) == nil:
+		case relaxed.MayRun(m.Client, m.Fun, nil, nil) == nil:
 			return unsure("It is allowed with certain arguments only."), nil
 		}
 		return no("None of these rights names it."), nil
 	}
-	everywhere, targets := who.Places(ask.Fun, nil)
-	_, maybe := relaxed.Places(ask.Fun, nil)
+	everywhere, targets := who.Places(m.Fun, nil)
+	_, maybe := relaxed.Places(m.Fun, nil)
 	switch {
 	case everywhere:
 		return yes("These rights allow it on all minions."), nil
 	case len(maybe) == 0:
 		return no("None of these rights names it."), nil
-	case ask.Text == "":
+	case m.Text == "":
 		return no("It is not allowed on all minions, but where minions match " + strings.Join(maybe, ", or ") + "."), nil
 	}
-	in, known, err := q.within(ask.fleetFilter, targets)
+	in, known, err := m.within(ms, targets)
 	switch {
 	case err != nil:
 		return nil, err
@@ -223,7 +223,7 @@ func (q *request) may(ask mayAsk, who *auth.Identity, list []any) (*mayAnswer, e
 	}
 	inMaybe := false
 	if len(maybe) > len(targets) {
-		if inMaybe, known, err = q.within(ask.fleetFilter, maybe); err != nil {
+		if inMaybe, known, err = m.within(ms, maybe); err != nil {
 			return nil, err
 		}
 	}
@@ -239,7 +239,7 @@ func (q *request) may(ask mayAsk, who *auth.Identity, list []any) (*mayAnswer, e
 
 // within reports whether one of the targets matches all minions of a filter, and there are some. known is
 // false if that cannot be found out.
-func (q *request) within(f fleetFilter, targets []string) (in, known bool, err error) {
+func (f fleetFilter) within(ms minions, targets []string) (in, known bool, err error) {
 	if f.Kind == "" && slices.Contains(targets, f.Text) {
 		return true, true, nil // the same words
 	}
@@ -248,12 +248,12 @@ func (q *request) within(f fleetFilter, targets []string) (in, known bool, err e
 	if err != nil {
 		return false, false, err
 	}
-	total, known, err := q.minions.count(asked)
+	total, known, err := ms.count(asked)
 	if total == 0 || err != nil {
 		return false, known, err
 	}
 	for _, t := range targets {
-		outside, known, err := q.minions.count("( " + asked + " ) and not ( " + t + " )")
+		outside, known, err := ms.count("( " + asked + " ) and not ( " + t + " )")
 		if err != nil || !known {
 			return false, known, err
 		}

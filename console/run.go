@@ -45,14 +45,14 @@ const (
 func runPage(q *request) error {
 	query := q.r.URL.Query()
 	if jid := query.Get("again"); jid != "" {
-		return q.runAgain(jid)
+		return runAgain(q, jid)
 	}
-	return q.showRun(http.StatusOK, readRun(query))
+	return readRun(query).show(q, http.StatusOK)
 }
 
 // runAgain shows the form as it was for an earlier job.
-func (q *request) runAgain(jid string) error {
-	r, err := q.results(jid, nil)
+func runAgain(q *request, jid string) error {
+	r, err := q.jobs.results(jid, nil)
 	if errors.Is(err, errNoJob) {
 		return noJob(jid)
 	}
@@ -70,7 +70,7 @@ func (q *request) runAgain(jid string) error {
 	if err != nil {
 		f.Fault = netapi.FaultOf(err).Text
 	}
-	return q.showRun(http.StatusOK, f)
+	return f.show(q, http.StatusOK)
 }
 
 // startJob sends the job and shows it. A job that cannot be sent leads back to the form. With show, only
@@ -78,7 +78,7 @@ func (q *request) runAgain(jid string) error {
 func startJob(q *request) error {
 	f := readRun(q.r.PostForm)
 	if q.r.PostForm.Get("show") != "" {
-		return q.showRun(http.StatusOK, f)
+		return f.show(q, http.StatusOK)
 	}
 	low, err := f.order(q.r.PostForm)
 	var sent *data.Map
@@ -107,7 +107,7 @@ func startJob(q *request) error {
 		case refused(err):
 			f.Fault = "You have no right to run " + f.Fun + " with these arguments on this target. The page Rights lists what you may run."
 		}
-		return q.showRun(fault.Status, f)
+		return f.show(q, fault.Status)
 	}
 	if f.Queue && !sent.Has("queued") {
 		q.notify("The job was sent only to minions that are connected. " + noBrine)
@@ -210,8 +210,8 @@ func (f *runForm) arguments(from url.Values) (args []any, named *data.Map, err e
 	return args, named, nil
 }
 
-// showRun shows the form with what the master and one minion know of its target and function.
-func (q *request) showRun(status int, f *runForm) error {
+// show shows the form with what the master and one minion know of its target and function.
+func (f *runForm) show(q *request, status int) error {
 	asked := f.target
 	if asked.Text == "" {
 		asked = target{"*", "glob"}
@@ -221,7 +221,7 @@ func (q *request) showRun(status int, f *runForm) error {
 		f.Preview = p
 	}
 	if minion := p.someone(); minion != "" {
-		f.functionHelp = q.askFunction(minion, f.Fun)
+		f.functionHelp = askFunction(q.ask, minion, f.Fun)
 	} else if f.Ready {
 		f.Note = "No connected minion of the target is known, so the documentation and the arguments of " + f.Fun + " cannot be shown."
 	}
@@ -279,6 +279,3 @@ func (f *runForm) place() {
 	}
 	f.Spec.Fields = slices.DeleteFunc(f.Spec.Fields, func(field argumentField) bool { return field.Name == "" })
 }
-
-// errNoJob means that the job cache has no such job.
-var errNoJob = errors.New("no such job")

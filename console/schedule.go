@@ -45,7 +45,7 @@ func schedules(q *request) error {
 	p := &schedulePage{Minion: strings.TrimSpace(q.r.URL.Query().Get("minion"))}
 	p.Minions = q.minions.names()
 	if p.Minion == "" {
-		q.masterSchedule(p)
+		p.masterSchedule(q.ask)
 		return q.render(http.StatusOK, "schedules", "Schedules", p)
 	}
 	v, err := q.ask.call(p.Minion, "schedule.list", data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false))
@@ -63,14 +63,14 @@ func schedules(q *request) error {
 	default:
 		p.Off = jobs.Value("enabled") == false
 		p.Jobs, p.Cut = scheduledJobs(jobs)
-		q.nextRuns(p)
+		p.nextRuns(q.ask)
 	}
 	return q.render(http.StatusOK, "schedules", "Schedule of "+p.Minion, p)
 }
 
 // masterSchedule sets the jobs of the master's own configuration.
-func (q *request) masterSchedule(p *schedulePage) {
-	v, err := q.ask.runner("config.get", "key", "schedule")
+func (p *schedulePage) masterSchedule(ask *asker) {
+	v, err := ask.runner("config.get", "key", "schedule")
 	jobs, ok := v.(*data.Map)
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func optionText(v any) string {
 }
 
 // nextRuns asks the minion when its first jobs run next. What it does not answer stays empty.
-func (q *request) nextRuns(p *schedulePage) {
+func (p *schedulePage) nextRuns(ask *asker) {
 	var all sync.WaitGroup
 	for i := range p.Jobs[:min(len(p.Jobs), scheduleAsked)] {
 		job := &p.Jobs[i]
@@ -156,7 +156,7 @@ func (q *request) nextRuns(p *schedulePage) {
 			continue
 		}
 		all.Go(func() {
-			v, err := q.ask.call(p.Minion, "schedule.show_next_fire_time", job.Name)
+			v, err := ask.call(p.Minion, "schedule.show_next_fire_time", job.Name)
 			m, _ := v.(*data.Map)
 			if err == nil && m.Value("next_fire_time") != nil {
 				job.Next = strings.Replace(data.Str(m.Value("next_fire_time")), "T", " ", 1)
