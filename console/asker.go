@@ -65,6 +65,24 @@ func (a *asker) runner(fun string, args ...any) (any, error) {
 	return v, err
 }
 
+// runnerMap calls a runner that returns a dictionary. The error wraps errNoFunction if there is none of
+// that name, and is a fault if it has returned a text, which says why it has failed.
+func (a *asker) runnerMap(fun string, args ...any) (*data.Map, error) {
+	v, err := a.runner(fun, args...)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case *data.Map:
+		return v, nil
+	case string:
+		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: reasonIn(v),
+			Err: masterText(strings.TrimSpace(v))}
+	}
+	return nil, &netapi.Fault{Status: http.StatusBadGateway,
+		Text: "The runner " + fun + " has returned no dictionary."}
+}
+
 // wheel calls a wheel function with arguments by name, and returns what it returned. The error wraps
 // errNoFunction if the master has no such function.
 func (a *asker) wheel(fun string, args ...any) (any, error) {
@@ -89,8 +107,8 @@ func (a *asker) wheel(fun string, args ...any) (any, error) {
 	return nil, badAnswer(http.StatusBadRequest, "The master could not do "+fun, text)
 }
 
-// call runs a function that only looks something up on one minion and returns its result, which is not stored.
-// The error is a fault with the status 504 if the minion does not answer.
+// call runs a function that only looks something up on one minion and returns its result, which is not
+// stored. The error is a fault with the status 504 if the minion does not answer.
 func (a *asker) call(minion, fun string, args ...any) (any, error) {
 	return a.callOne(minion, data.NewMap("fun", fun, "arg", args, "nocache", true))
 }
@@ -102,7 +120,8 @@ func (a *asker) change(minion, fun string, args ...any) (any, error) {
 
 // callOne carries out an order on one minion and returns the result.
 func (a *asker) callOne(minion string, low *data.Map) (any, error) {
-	low.Update(data.NewMap("client", "local", "tgt", []any{minion}, "tgt_type", "list", "timeout", int64(5), "full_return", true))
+	low.Update(data.NewMap("client", "local", "tgt", []any{minion}, "tgt_type", "list", "timeout", int64(5),
+		"full_return", true))
 	v, err := a.order(low)
 	if err != nil {
 		return nil, err
@@ -115,19 +134,27 @@ func (a *asker) callOne(minion string, low *data.Map) (any, error) {
 	return one.Value("ret"), nil
 }
 
-// lacksFunction reports whether the text of a runner or wheel function that has failed says that the
-// master has none of that name (salt/loader/lazy.py, missing_fun_string). Only the whole last line counts:
-// other texts may repeat what a user has typed.
-func lacksFunction(text, fun string) bool {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := strings.TrimPrefix(lines[len(lines)-1], "Exception occurred in runner "+fun+": ")
-	if class, rest, ok := strings.Cut(last, ": "); ok && !strings.ContainsAny(class, " '") { // KeyError
-		last = rest
+// send begins a job and returns its id. That nobody matches the target is a fault.
+func (a *asker) send(low *data.Map) (jid string, err error) {
+	sent, err := a.sendJob(low)
+	return sent.Text("jid"), err
+}
+
+// sendJob is send that returns what the gate says of the job: its jid, its minions, and for a job that is
+// to be kept for absent minions those for which it is queued, unless the master keeps none.
+func (a *asker) sendJob(low *data.Map) (*data.Map, error) {
+	low.Set("client", "local_async")
+	v, err := a.order(low)
+	if err != nil {
+		return nil, err
 	}
-	last = strings.Trim(last, `"`)
-	module, _, _ := strings.Cut(fun, ".")
-	virtual := "'" + module + "' __virtual__ returned False"
-	return last == "'"+fun+"' is not available." || last == "'"+fun+"'" || last == virtual || strings.HasPrefix(last, virtual+": ")
+	m, _ := v.(*data.Map)
+	if m.Text("jid") == "" {
+		t := targetOf(low.Value("tgt"), low.Text("tgt_type"))
+		return nil, badRequest("No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
+			"). Nothing was sent.")
+	}
+	return m, nil
 }
 
 // lacks reports whether the master is known to lack a function.
@@ -143,41 +170,18 @@ func (a *asker) noFunction(fun string) error {
 // note remembers that the master lacks a function.
 func (a *asker) note(fun string) { a.absent.note(fun, a.now()) }
 
-// runnerMap calls a runner that returns a dictionary. The error wraps errNoFunction if there is none of
-// that name, and is a fault if it has returned a text, which says why it has failed.
-func (a *asker) runnerMap(fun string, args ...any) (*data.Map, error) {
-	v, err := a.runner(fun, args...)
-	if err != nil {
-		return nil, err
+// lacksFunction reports whether the text of a runner or wheel function that has failed says that the
+// master has none of that name (salt/loader/lazy.py, missing_fun_string). Only the whole last line counts:
+// other texts may repeat what a user has typed.
+func lacksFunction(text, fun string) bool {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimPrefix(lines[len(lines)-1], "Exception occurred in runner "+fun+": ")
+	if class, rest, ok := strings.Cut(last, ": "); ok && !strings.ContainsAny(class, " '") { // KeyError
+		last = rest
 	}
-	switch v := v.(type) {
-	case *data.Map:
-		return v, nil
-	case string:
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: reasonIn(v), Err: masterText(strings.TrimSpace(v))}
-	}
-	return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: "The runner " + fun + " has returned no dictionary."}
-}
-
-// send begins a job and returns its id. That nobody matches the target is a fault.
-func (a *asker) send(low *data.Map) (jid string, err error) {
-	sent, err := a.sendJob(low)
-	return sent.Text("jid"), err
-}
-
-// sendJob is send that returns what the gate says of the job: its jid, its minions, and for a job that is to be
-// kept for absent minions those for which it is queued, unless the master keeps none.
-func (a *asker) sendJob(low *data.Map) (*data.Map, error) {
-	low.Set("client", "local_async")
-	v, err := a.order(low)
-	if err != nil {
-		return nil, err
-	}
-	m, _ := v.(*data.Map)
-	if m.Text("jid") == "" {
-		t := targetOf(low.Value("tgt"), low.Text("tgt_type"))
-		return nil, &netapi.Fault{Status: http.StatusBadRequest, Text: "No minion matches the target " + clip(t.Text, 200) + " (" + t.Kind +
-			"). Nothing was sent."}
-	}
-	return m, nil
+	last = strings.Trim(last, `"`)
+	module, _, _ := strings.Cut(fun, ".")
+	virtual := "'" + module + "' __virtual__ returned False"
+	return last == "'"+fun+"' is not available." || last == "'"+fun+"'" || last == virtual ||
+		strings.HasPrefix(last, virtual+": ")
 }

@@ -11,6 +11,9 @@
 // show. The master may be Brine's or Salt's; with Salt's, columns that only Brine's master knows are
 // empty.
 //
+// A request finds its session and writes its page; it has an asker, which orders for its user and knows
+// nothing of HTTP. What pages ask for is in minions, keyring and jobCache, which stand on the asker.
+//
 // Every page has its own address, with its filters in the query. Forms that change something are sent
 // with POST, checked for their origin, and answered with a redirect.
 package console

@@ -114,8 +114,8 @@ func noRight(kind, fun string) error {
 // explain names the right that a user lacks.
 func explain(err error, fun string) error {
 	if refused(err) {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "You have no right to " + fun + " on these minions.",
-			Err: netapi.FaultOf(err).Err}
+		return &netapi.Fault{Status: http.StatusForbidden, Err: netapi.FaultOf(err).Err,
+			Text: "You have no right to " + fun + " on these minions."}
 	}
 	return err
 }

@@ -77,7 +77,8 @@ func showJob(q *request) error {
 	r, err := q.jobs.results(jid, nil)
 	switch {
 	case errors.Is(err, errNoJob) && soon(jid, q.Now()):
-		return q.render(http.StatusOK, "job", "Job "+jid, &jobPage{jobRecord: &jobRecord{JID: jid}, Pending: true, Live: jobStream(q, jid)})
+		p := &jobPage{jobRecord: &jobRecord{JID: jid}, Pending: true, Live: jobStream(q, jid)}
+		return q.render(http.StatusOK, "job", "Job "+jid, p)
 	case errors.Is(err, errNoJob):
 		return noJob(jid)
 	case err != nil:

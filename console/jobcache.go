@@ -17,7 +17,8 @@ var errNoJob = errors.New("no such job")
 
 // noJob is the fault of a job that is not there.
 func noJob(jid string) error {
-	return &netapi.Fault{Status: http.StatusNotFound, Text: "The job " + clip(jid, 40) + " is not in the master's job cache."}
+	text := "The job " + clip(jid, 40) + " is not in the master's job cache."
+	return &netapi.Fault{Status: http.StatusNotFound, Text: text}
 }
 
 // results gets a job with the returns of some minions; those of a master that cannot select have all.
@@ -28,7 +29,8 @@ func (c jobCache) results(jid string, minions []string) (*results, error) {
 		r.states = m
 	}
 	if refused(err) {
-		r.note = "You lack the right @runner to jobs.status, which tells what each minion does. Brine's master has it."
+		r.note = "You lack the right @runner to jobs.status, which tells what each minion does. " +
+			"Brine's master has it."
 	}
 	return r, c.fill(r, jid, minions)
 }
@@ -41,7 +43,8 @@ func (c jobCache) fill(r *results, jid string, minions []string) error {
 	}
 	v, err := c.ask.runner("jobs.list_job", args...)
 	if refused(err) {
-		return &netapi.Fault{Status: http.StatusForbidden, Text: "You lack the right @runner to jobs.list_job, which shows a job."}
+		return &netapi.Fault{Status: http.StatusForbidden,
+			Text: "You lack the right @runner to jobs.list_job, which shows a job."}
 	}
 	if err != nil {
 		return err
@@ -69,8 +72,9 @@ func (c jobCache) askRunning(r *results) {
 	if len(ids) == 0 {
 		return
 	}
-	v, err := c.ask.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list", "fun", "saltutil.find_job", "arg", []any{r.JID},
-		"timeout", int64(5), "gather_job_timeout", int64(2), "nocache", true))
+	v, err := c.ask.order(data.NewMap("client", "local", "tgt", ids, "tgt_type", "list",
+		"fun", "saltutil.find_job", "arg", []any{r.JID}, "timeout", int64(5),
+		"gather_job_timeout", int64(2), "nocache", true))
 	answers, ok := v.(*data.Map)
 	switch {
 	case err != nil:

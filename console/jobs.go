@@ -86,9 +86,9 @@ func (p *jobsPage) list(q *request) ([]*historyRow, error) {
 	var m *data.Map
 	var ok bool
 	if !q.ask.lacks(selection) {
-		v, err = q.ask.runner("jobs.list_jobs", "search_function", orNone(p.Function), "search_target", orNone(p.Target),
-			"search_user", orNone(p.User), "search_minion", orNone(p.Minion), "before", orNone(p.Before), "limit", int64(historySize+1),
-			"progress", true, "without_function", without)
+		v, err = q.ask.runner("jobs.list_jobs", "search_function", orNone(p.Function),
+			"search_target", orNone(p.Target), "search_user", orNone(p.User), "search_minion", orNone(p.Minion),
+			"before", orNone(p.Before), "limit", int64(historySize+1), "progress", true, "without_function", without)
 		if m, ok = v.(*data.Map); err == nil && ok {
 			return historyRows(q, m), nil
 		}

@@ -221,7 +221,8 @@ func changeKeys(q *request) error {
 	if err := q.keys.unchanged(state, ids, shown); err != nil {
 		return err
 	}
-	_, err = q.ask.wheel(act.fun, append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)...)
+	words := append([]any{"match", data.NewMap(state.Shelf, data.Values(ids))}, act.words...)
+	_, err = q.ask.wheel(act.fun, words...)
 	if refused(err) {
 		return noRight("@wheel", act.fun)
 	}

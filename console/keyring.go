@@ -64,12 +64,15 @@ func (k keyring) unchanged(state keyState, ids []string, shown map[string]string
 	if err != nil {
 		return err
 	}
-	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return shown[id] == now[state.Shelf][id] })
+	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return shown[id] == now[state.Shelf][id]
+	})
 	if len(other) == 0 {
 		return nil
 	}
-	return &netapi.Fault{Status: http.StatusConflict, Text: "Nothing was changed: the fingerprint on the page is no longer that of the key of " +
-		clip(strings.Join(other, ", "), 200) + ". Look at the keys again."}
+	text := "Nothing was changed: the fingerprint on the page is no longer that of the key of " +
+		clip(strings.Join(other, ", "), 200) + ". Look at the keys again."
+	return &netapi.Fault{Status: http.StatusConflict, Text: text}
 }
 
 // outcome says what has become of keys, after a look at them.
@@ -92,5 +95,6 @@ func (k keyring) outcome(state keyState, act keyAct, ids []string) string {
 	case len(left) == len(ids):
 		return "Nothing was " + act.done + ": the master's log says why."
 	}
-	return count(len(ids)-len(left), "key") + " " + act.done + "; not " + clip(strings.Join(left, ", "), 200) + ": the master's log says why."
+	return count(len(ids)-len(left), "key") + " " + act.done + "; not " +
+		clip(strings.Join(left, ", "), 200) + ": the master's log says why."
 }

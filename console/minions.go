@@ -17,8 +17,8 @@ type minions struct{ ask *asker }
 // roster returns a page of the minions. Brine's master has one function for it; of Salt's it is put
 // together from several.
 func (ms minions) roster(a rosterAsk) (*roster, error) {
-	m, err := ms.ask.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after, "limit", int64(a.limit),
-		"grains", data.Values(a.grains), "connected", a.connected)
+	m, err := ms.ask.runnerMap(fleetRunner, "tgt", a.tgt, "tgt_type", a.kind, "after", a.after,
+		"limit", int64(a.limit), "grains", data.Values(a.grains), "connected", a.connected)
 	switch {
 	case errors.Is(err, errNoFunction):
 		return ms.rosterOfSalt(a)
@@ -30,15 +30,16 @@ func (ms minions) roster(a rosterAsk) (*roster, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &roster{total: number(m.Value("total")), connected: number(m.Value("connected")), next: data.Str(orEmpty(m.Value("next")))}
+	r := &roster{total: number(m.Value("total")), connected: number(m.Value("connected")),
+		next: data.Str(orEmpty(m.Value("next")))}
 	for _, v := range data.ListOf(m.Value("minions")) {
 		one, ok := v.(*data.Map)
 		if !ok {
 			continue
 		}
 		grains, _ := one.Value("grains").(*data.Map)
-		seat := member{id: one.Text("id"), connected: data.Truth(one.Value("connected")), address: data.Str(orEmpty(one.Value("address"))),
-			grains: grains}
+		seat := member{id: one.Text("id"), connected: data.Truth(one.Value("connected")),
+			address: data.Str(orEmpty(one.Value("address"))), grains: grains}
 		if at := number(one.Value("since")); at > 0 {
 			seat.since = time.Unix(int64(at), 0)
 		}

@@ -99,7 +99,8 @@ func (ms minions) matches(t target) *preview {
 }
 
 func previewOf(m *data.Map) *preview {
-	p := &preview{Known: true, HasConnected: true, Total: number(m.Value("total")), Connected: number(m.Value("connected"))}
+	p := &preview{Known: true, HasConnected: true, Total: number(m.Value("total")),
+		Connected: number(m.Value("connected"))}
 	for _, v := range data.ListOf(m.Value("minions")) {
 		if one, ok := v.(*data.Map); ok {
 			p.Minions = append(p.Minions, previewMinion{one.Text("id"), data.Truth(one.Value("connected"))})
@@ -109,8 +110,8 @@ func previewOf(m *data.Map) *preview {
 	return p
 }
 
-// previewOfSalt puts a preview together from functions that Salt's master has: its keys, and for most kinds of
-// targets the grains in its cache.
+// previewOfSalt puts a preview together from functions that Salt's master has: its keys, and for most kinds
+// of targets the grains in its cache.
 func (ms minions) previewOfSalt(t target) *preview {
 	ids, err := ms.idsOfSalt(rosterAsk{tgt: t.value(), kind: t.Kind})
 	if err != nil {

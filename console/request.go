@@ -19,7 +19,7 @@ type request struct {
 	session *netapi.Session
 	caller  netapi.Caller
 	gate    *netapi.Gate // that has the session
-	ask     *asker       // asks the master in the name of the caller
+	ask     *asker       // of the caller, as those that follow
 	minions minions
 	keys    keyring
 	jobs    jobCache

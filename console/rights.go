@@ -46,8 +46,9 @@ func rights(q *request) error {
 	t := q.session.Token
 	list := q.Gate.Rights(t)
 	who := auth.FromRights(t.User, list)
-	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: pageNeeds(q.ask, who), Kinds: fleetKinds(),
-		Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"), Left: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}
+	v := &rightsView{User: t.User, Eauth: t.Eauth, Groups: t.Groups, Needs: pageNeeds(q.ask, who),
+		Kinds: fleetKinds(), Ends: t.Expire.UTC().Format("2006-01-02 15:04:05 UTC"),
+		Left: timeSpan(max(0, t.Expire.Sub(q.Now()).Round(time.Second)))}
 	for _, right := range list {
 		v.Rights = append(v.Rights, rightsOf(right)...)
 	}

@@ -48,7 +48,8 @@ func schedules(q *request) error {
 		p.masterSchedule(q.ask)
 		return q.render(http.StatusOK, "schedules", "Schedules", p)
 	}
-	v, err := q.ask.call(p.Minion, "schedule.list", data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false))
+	words := data.NewMap(kwargMark, true, "show_all", true, "return_yaml", false)
+	v, err := q.ask.call(p.Minion, "schedule.list", words)
 	jobs, ok := v.(*data.Map)
 	f := netapi.FaultOf(err)
 	switch {
