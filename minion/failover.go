@@ -129,7 +129,9 @@ func (f *failover) connect(ctx context.Context, order []*link) (signedIn, error)
 				fatal = append(fatal, fmt.Errorf("master %s: %w", l.address.text, err))
 			}
 			l.auth.logFailure(err)
-			f.log.Infof("Master %s could not be reached, trying next master (if any)", l.address.text)
+			if tries == 1 { // further rounds say nothing new
+				f.log.Infof("Master %s could not be reached, trying next master (if any)", l.address.text)
+			}
 		}
 		if len(fatal) == len(order) {
 			return signedIn{}, errors.Join(fatal...)
@@ -165,6 +167,7 @@ func (f *failover) signIn(ctx context.Context, l *link) (*channel.Credentials, e
 	creds, err := l.auth.signInOnce(trying)
 	if err == nil {
 		l.auth.clearRequest()
+		l.auth.lastLogged = "" // the next failure is logged again
 		l.log.Info("Authentication with master successful")
 		return creds, nil
 	}
