@@ -140,8 +140,8 @@ func (a *asker) send(low *data.Map) (jid string, err error) {
 	return sent.Text("jid"), err
 }
 
-// sendJob is send that returns what the gate says of the job: its jid, its minions, and for a job that is
-// to be kept for absent minions those for which it is queued, unless the master keeps none.
+// sendJob is send that returns what the gate says of the job: its jid and its minions. If the job is to be
+// kept for absent minions, it also has those for which it is queued, unless the master keeps none.
 func (a *asker) sendJob(low *data.Map) (*data.Map, error) {
 	low.Set("client", "local_async")
 	v, err := a.order(low)

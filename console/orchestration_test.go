@@ -53,7 +53,8 @@ func TestOrchestrations(t *testing.T) {
 	got.lacks(t, "data-live")
 	got.lacks(t, "<i>hello")
 
-	got.want(t, 200, `<code>pillar={&#34;word&#34;: &#34;hello&#34;}</code>`, `<span class="mono">m1</span> <span class="mono small">True</span>`)
+	got.want(t, 200, `<code>pillar={&#34;word&#34;: &#34;hello&#34;}</code>`,
+		`<span class="mono">m1</span> <span class="mono small">True</span>`)
 	first, second := strings.Index(got.body, "<strong>first"), strings.Index(got.body, "<strong>second")
 	if first > second {
 		t.Error("the steps are not in their order")

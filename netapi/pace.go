@@ -103,8 +103,8 @@ func outcomeOf(err error) outcome {
 // others it is refused within a pause. Clients of one network, such as all those behind a proxy, have the
 // pause of a user together: one who guesses makes the others wait too.
 //
-// The error is a *Fault that says when to try again: 429 for a user who has made too many mistakes, 503 for
-// one whose turn does not come before ctx ends, or if there are too many others who have made mistakes.
+// The error is a *Fault that says when to try again. It is a 429 for a user who has made too many mistakes.
+// It is a 503 if their turn does not come before ctx ends, or if too many others have made mistakes.
 func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (done func(outcome), err error) {
 	who := offender{sameName(clip(login.Text("username"))), Network(from)}
 	digest := p.digest(login)
