@@ -73,7 +73,7 @@ deb rpm: ## write packages for ARCH (amd64, arm64, arm7 …) into dist/
 	@GOOS=linux GOARCH=$(if $(filter arm%,$(filter-out arm64,$(ARCH))),arm,$(ARCH)) GOARM=$(patsubst arm%,%,$(filter arm6 arm7,$(ARCH))) $(GO) build $(FLAGS) -o $(DIST)/linux-$(ARCH)/ ./cmd/...
 	@sh scripts/packages.sh $@ "$(GO)" '$(VERSION)' $(ARCH) $(DIST)/linux-$(ARCH) $(DIST)
 
-rootfs: build ## put the root of the container image of ROLE (master, api or minion) into dist/rootfs-ROLE
+rootfs: build ## put the root of the container image of ROLE (master, api, syndic or minion) into dist/rootfs-ROLE
 	@sh scripts/rootfs.sh "$(GO)" $(ROLE) $(BIN) $(DIST)/rootfs-$(ROLE)
 
 demo: build ## start a master and two minions, and give them orders

@@ -31,11 +31,11 @@ var layers = [][]string{
 	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
-		"auth", "auth/", "engines", "grains", "pillar", "pillar/saltclass", "pillar/shellglob",
-		"pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
+		"auth", "auth/", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
+		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
 		"returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
-		"master/metrics", "master/mine", "master/presence", "master/queue", "internal/certificate",
+		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",
 		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
 		"modules/calls",
 	},
@@ -79,6 +79,7 @@ var onlyHere = map[string][]string{
 	"github.com/go-git/go-billy/v5": {"fileserver/gitfs"},
 	"github.com/coreos/go-oidc/v3":  {"netapi/oidc"},
 	"golang.org/x/oauth2":           {"netapi/oidc"},
+	"github.com/nats-io":            {"cluster", "internal/test/testnats"},
 }
 
 type goPackage struct {

@@ -50,6 +50,19 @@ func TestProgramsReachNoBrowser(t *testing.T) {
 	reachesNone(t, "", "./cmd/...", []string{"github.com/chromedp", module + "internal/test"})
 }
 
+// TestOnlyTheMasterReachesNATS checks that the other programs contain nothing of NATS.
+func TestOnlyTheMasterReachesNATS(t *testing.T) {
+	programs, err := filepath.Glob(filepath.Join(sources.Root(t), "cmd", "*"))
+	if err != nil || len(programs) < 5 {
+		t.Fatalf("programs: %q, %v", programs, err)
+	}
+	for _, program := range programs {
+		if name := filepath.Base(program); name != "salt-master" {
+			reachesNone(t, "", "./cmd/"+name, []string{"github.com/nats-io"})
+		}
+	}
+}
+
 // reachesNone fails if a program depends on one of the packages in without, or on packages below
 // them, in a build with these tags.
 func reachesNone(t *testing.T, tags, program string, without []string) {

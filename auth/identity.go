@@ -40,6 +40,22 @@ func (i *Identity) Under(list any) *Identity {
 	return &narrow
 }
 
+// AuthList returns the rights in the form in which they are configured, for [Identity.Under] on
+// another master. It is empty for a user with all rights.
+func (i *Identity) AuthList() []any {
+	list := []any{}
+	if i.full {
+		return list
+	}
+	for _, r := range i.rules {
+		list = append(list, r.entry)
+	}
+	if len(list) == 0 { // an empty list would mean all rights
+		return []any{findJob}
+	}
+	return list
+}
+
 // A Publication is a job to be authorized.
 type Publication struct {
 	Fun     any      // a function name, or a list of them

@@ -12,6 +12,7 @@ import (
 
 // A rule is one entry of a list of rights.
 type rule struct {
+	entry any     // as written
 	form  string  // name after @; the rule is about runner and wheel functions
 	every bool    // a form or fun without conditions
 	fun   pattern // functions allowed on all minions, if tgt is empty
@@ -57,6 +58,7 @@ func parseRules(list any) (rules, error) {
 				continue
 			}
 		}
+		r.entry = entry
 		all = append(all, r)
 	}
 	return all, errors.Join(errs...)

@@ -58,17 +58,18 @@ const (
 	mostTokensOfName = 5_000
 )
 
-// isTokenName reports whether a text can be a token. Other names are never looked up.
-func isTokenName(s string) bool {
+// IsTokenName reports whether a text can be a token, and so the name of a file of the store. Other
+// names are never looked up.
+func IsTokenName(s string) bool {
 	return len(s) >= 32 && len(s) <= 128 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // tempToken is the prefix of temporary token files.
 const tempToken = ".token-"
 
-// maxToken is the maximum size of a token file in bytes. With keep_acl_in_token it includes the
+// MaxToken is the maximum size of a token file in bytes. With keep_acl_in_token it includes the
 // rights of the user.
-const maxToken = 1 << 20
+const MaxToken = 1 << 20
 
 // OpenTokens opens the token directory, and creates it if needed. hash is the algorithm that
 // determines the length of new tokens (hash_type). now may be nil.
@@ -127,11 +128,28 @@ func (t *Tokens) write(name string, raw []byte) error {
 	return atomicfile.WriteIn(t.root, name, raw, atomicfile.Options{Prefix: tempToken})
 }
 
+// WriteToken writes a file of another member's store into the token directory, as the store itself
+// writes it, and flushes its content to disk. modified is the time of the file, which tells when an
+// API key was used last. The name must be one that IsTokenName accepts.
+func WriteToken(dir *os.Root, name string, raw []byte, modified time.Time) error {
+	if !IsTokenName(name) {
+		return errors.New("write a token: it is no name of a token")
+	}
+	err := atomicfile.WriteIn(dir, name, raw, atomicfile.Options{Prefix: tempToken, Sync: true})
+	if err == nil {
+		err = dir.Chtimes(name, modified, modified)
+	}
+	if err != nil {
+		return fmt.Errorf("write a token: %w", err)
+	}
+	return nil
+}
+
 // Get returns the contents of a token, or of the API key with this secret. Expired and unreadable
 // tokens are deleted. A token is expired from the second of its expiry time on. The error wraps
 // ErrNoToken.
 func (t *Tokens) Get(name string) (*data.Map, error) {
-	if !isTokenName(name) {
+	if !IsTokenName(name) {
 		return nil, ErrNoToken
 	}
 	m, _, err := t.load(name)
@@ -182,8 +200,8 @@ func (t *Tokens) read(name string) ([]byte, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err == nil && len(raw) > maxToken {
+	raw, err := io.ReadAll(io.LimitReader(f, MaxToken+1))
+	if err == nil && len(raw) > MaxToken {
 		err = errors.New("the file is too long")
 	}
 	return raw, info, err
@@ -240,7 +258,7 @@ func number(v any) float64 {
 
 // Delete deletes a token, or the API key with this secret. A missing one is not an error.
 func (t *Tokens) Delete(name string) error {
-	if !isTokenName(name) {
+	if !IsTokenName(name) {
 		return ErrNoToken
 	}
 	err := t.root.Remove(name)
@@ -266,7 +284,7 @@ func (t *Tokens) List() ([]string, error) {
 	}
 	var all []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && isTokenName(e.Name()) {
+		if e.Type().IsRegular() && IsTokenName(e.Name()) {
 			all = append(all, e.Name())
 		}
 	}
@@ -300,7 +318,7 @@ func (t *Tokens) cleanTemp() error {
 		return err
 	}
 	stale = slices.DeleteFunc(stale,
-		func(name string) bool { return !isTokenName(strings.TrimSuffix(name, ".tmp")) })
+		func(name string) bool { return !IsTokenName(strings.TrimSuffix(name, ".tmp")) })
 	ours, err := fs.Glob(t.root.FS(), tempToken+"*")
 	if err != nil {
 		return err

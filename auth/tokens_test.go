@@ -237,7 +237,7 @@ func TestTokensAreNotAlike(t *testing.T) {
 		if err := s.Add(m); err != nil {
 			t.Fatal(err)
 		}
-		if tok := m.Text("token"); seen[tok] || !isTokenName(tok) {
+		if tok := m.Text("token"); seen[tok] || !IsTokenName(tok) {
 			t.Fatalf("token %q", tok)
 		}
 		seen[m.Text("token")] = true

@@ -113,7 +113,7 @@ func BenchmarkPublish(b *testing.B) {
 				Target: "*", TargetType: "glob", User: "root"}
 			b.ReportAllocs()
 			for b.Loop() {
-				must(b, p.Publish(pub, nil))
+				must(b, p.Publish(pub, nil, 0))
 			}
 		})
 	}

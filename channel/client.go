@@ -26,7 +26,8 @@ type ClientOptions struct {
 	AuthTimeout  time.Duration // of one sign-in request
 	AuthTries    int
 	Newest       int    // newest protocol version to speak; 0 means Version
-	Fingerprint  string // master_finger; empty means any
+	Fingerprint  string // of the master's key; empty means any
+	FingerOption string // option with the fingerprint, for messages; "" means master_finger
 	HashType     string // of the fingerprint
 	OpenMode     bool   // any master will do (open_mode)
 	VerifySigned bool   // the master's key must be signed (verify_master_pubkey_sign)
@@ -47,8 +48,9 @@ type Keys interface {
 	Master() (pem string, err error)
 	// SetMaster stores the master's key.
 	SetMaster(pem string) error
-	// Signing returns the PEM text of the key that signs masters' keys.
-	Signing() (pem string, err error)
+	// Signing returns the PEM texts of the keys that may sign masters' keys, at least one. The
+	// signature of any one of them suffices.
+	Signing() (pems []string, err error)
 }
 
 // An Heir is a [Keys] that lets a master hand over to a new key. Without it a master's key changes

@@ -75,7 +75,7 @@ func (p *pair) call() error {
 func (p *pair) publish(jid string) []byte {
 	p.t.Helper()
 	must(p.t, p.sender.Publish(&job.Publication{JID: job.ID(jid), Fun: []string{"test.ping"},
-		Target: "*", TargetType: "glob"}, nil))
+		Target: "*", TargetType: "glob"}, nil, 0))
 	return p.box.take()[0].Body
 }
 

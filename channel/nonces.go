@@ -20,7 +20,7 @@ type nonces struct {
 
 // A half is one of the two generations of remembered requests.
 type half struct {
-	known map[nonceKey]struct{}
+	known map[RequestID]struct{}
 	marks map[string]mark // by minion
 }
 
@@ -30,22 +30,30 @@ type mark struct {
 	at  int64 // Unix seconds
 }
 
-// nonceKey is a hash of a minion's nonce, so that all nonces take the same memory.
-type nonceKey [16]byte
+// A RequestID stands for a request: a hash of the minion and its nonce, so that all take the same memory.
+type RequestID [16]byte
+
+func requestID(minion, nonce string) RequestID {
+	sum := sha256.Sum256([]byte(minion + "\x00" + nonce))
+	return RequestID(sum[:])
+}
 
 func newNonces(max int, outdate func(map[string]mark)) *nonces {
 	return &nonces{outdate: outdate, max: max / 2, now: newHalf()}
 }
 
-func newHalf() half { return half{known: map[nonceKey]struct{}{}, marks: map[string]mark{}} }
+func newHalf() half { return half{known: map[RequestID]struct{}{}, marks: map[string]mark{}} }
 
 // add remembers a nonce of minion id, and reports whether it is new. For a request under a session
 // key of the minion, m has that key and the time of the request.
 func (n *nonces) add(id, nonce string, m mark) bool {
+	return n.remember(id, requestID(id, nonce), m)
+}
+
+// remember is add for a request whose hash is known.
+func (n *nonces) remember(id string, k RequestID, m mark) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	sum := sha256.Sum256([]byte(id + "\x00" + nonce))
-	k := nonceKey(sum[:])
 	if _, ok := n.now.known[k]; ok {
 		return false
 	}
@@ -63,7 +71,7 @@ func (n *nonces) add(id, nonce string, m mark) bool {
 }
 
 // add remembers a request, and its time if that is the newest under the key.
-func (h half) add(id string, k nonceKey, m mark) {
+func (h half) add(id string, k RequestID, m mark) {
 	h.known[k] = struct{}{}
 	if m.key == nil {
 		return

@@ -200,7 +200,7 @@ func TestTopics(t *testing.T) {
 		{PublisherOptions{Filter: true, Syndics: true}, []string{}, []string{"syndic"}},
 	} {
 		must(t, NewPublisher(p.ring["master"], p.secrets, p.box,
-			tt.o).Publish(&job.Publication{JID: "1", Fun: []string{"x"}, Target: "*"}, tt.ids))
+			tt.o).Publish(&job.Publication{JID: "1", Fun: []string{"x"}, Target: "*"}, tt.ids, 0))
 		if got := p.box.take()[0].Topics; !data.Equal(anys(got), anys(tt.want)) ||
 			(got == nil) != (tt.want == nil) {
 			t.Errorf("%+v to %v goes to %v, want %v", tt.o, tt.ids, got, tt.want)
@@ -228,7 +228,7 @@ func TestPublishersKeepOrder(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if err := p.sender.Publish(&job.Publication{JID: "1", Fun: []string{"x"},
-					Target: "*"}, nil); err != nil {
+					Target: "*"}, nil, 0); err != nil {
 					t.Error(err)
 				}
 			}

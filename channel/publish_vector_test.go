@@ -129,7 +129,7 @@ func publishes(t *testing.T, ring keyring, run, p *vectors.Case, topics []string
 	pub, err := job.ParsePublication(withoutSerial(load))
 	must(t, err)
 	box := &outbox{}
-	must(t, NewPublisher(ring["master"], r.secrets, box, o).Publish(pub, idsOf(t, topics, o.Filter)))
+	must(t, NewPublisher(ring["master"], r.secrets, box, o).Publish(pub, idsOf(t, topics, o.Filter), 0))
 	sent := box.take()
 	if len(sent) != 1 || !slices.Equal(sent[0].Topics, topics) {
 		t.Fatalf("%d messages, to %v, want one to %v", len(sent), sent[0].Topics, topics)

@@ -51,15 +51,16 @@ func NewPublisher(
 	return &Publisher{opts: o, key: key, secrets: secrets, out: out}
 }
 
-// Publish sends a publication to all minions, or to ids if they are given. With filtering each of
+// Publish sends a publication to all minions, or to ids if they are given. It has the given serial
+// number, or the next one of this master if that is 0. With filtering each of
 // these gets its own copy, and transports that know their minions send it to no others
 // (salt/transport/zeromq.py, PublishServer.publish_payload; salt/transport/tcp.py,
 // PubServer.publish_payload). If syndics listen, only filtering uses ids, since any minion may be
 // below a syndic.
-func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
+func (p *Publisher) Publish(pub *job.Publication, ids []string, serial int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	body, err := p.seal(pub)
+	body, err := p.seal(pub, serial)
 	if err != nil {
 		return fmt.Errorf("publish job %s: %w", pub.JID, err)
 	}
@@ -68,6 +69,21 @@ func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 		m.IDs = ids
 	}
 	p.out.Publish(m)
+	return nil
+}
+
+// PublishToSyndics sends a publication to syndics only, with a serial number as Publish does. A transport that identifies its subscribers
+// sends it to ids; to others it goes with the topic of syndics, which no minion takes
+// (salt/transport/zeromq.py, PublishClient).
+func (p *Publisher) PublishToSyndics(pub *job.Publication, ids []string, serial int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	body, err := p.seal(pub, serial)
+	if err != nil {
+		return fmt.Errorf("publish job %s to syndics: %w", pub.JID, err)
+	}
+	p.out.Publish(transport.Message{Topics: []string{TopicSyndic}, IDs: append([]string{}, ids...),
+		Body: body})
 	return nil
 }
 
@@ -99,9 +115,12 @@ func (p *Publisher) topics(ids []string) []string {
 	return topics
 }
 
-func (p *Publisher) seal(pub *job.Publication) ([]byte, error) {
+func (p *Publisher) seal(pub *job.Publication, serial int64) ([]byte, error) {
 	load := pub.Map()
-	key, serial := p.secrets.next()
+	key := p.secrets.Shared()
+	if serial == 0 {
+		key, serial = p.secrets.next()
+	}
 	load.Set("serial", serial)
 	plain, err := payload.Marshal(load)
 	if err != nil {

@@ -243,11 +243,11 @@ func (k *memoryKeys) SetMaster(pem string) error {
 	return nil
 }
 
-func (k *memoryKeys) Signing() (string, error) {
+func (k *memoryKeys) Signing() ([]string, error) {
 	if k.signing == "" {
-		return "", errors.New("no signing key")
+		return nil, errors.New("no signing key")
 	}
-	return k.signing, nil
+	return strings.Split(k.signing, ","), nil
 }
 
 func (r *rig) client(id, key string, out transport.Requester, o ClientOptions) *Client {

@@ -32,6 +32,7 @@ type Secrets struct {
 	made     time.Time
 	serial   *crypto.Serial
 	sessions map[string]session
+	hand     func(key string) error // of HandOver; nil if this master is alone
 
 	// held while files change, but never with mu: a slow disk delays no minion with a known key
 	files sync.Mutex
@@ -61,13 +62,36 @@ func NewSecrets(dir *os.Root, life time.Duration) (*Secrets, error) {
 // Rotate replaces the shared key and restarts the serial numbers of publications. Minions with the
 // old key notice at the next publication and sign in again.
 func (s *Secrets) Rotate() error {
-	c, err := crypto.NewCrypticle(crypto.NewKeyString())
+	key := crypto.NewKeyString()
+	s.mu.RLock()
+	hand := s.hand
+	s.mu.RUnlock()
+	if hand != nil {
+		return hand(key)
+	}
+	return s.Adopt(key, time.Now())
+}
+
+// HandOver makes Rotate pass each new shared key to hand, which calls Adopt once all masters of a
+// cluster may use the key.
+func (s *Secrets) HandOver(hand func(key string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hand = hand
+}
+
+// Adopt makes a key that was made at a time the shared key, unless it is that already.
+func (s *Secrets) Adopt(key string, made time.Time) error {
+	c, err := crypto.NewCrypticle(key)
 	if err != nil {
-		return fmt.Errorf("make session key: %w", err)
+		return fmt.Errorf("use session key: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shared, s.made, s.serial = c, time.Now(), &crypto.Serial{}
+	if s.shared != nil && s.shared.Key() == key {
+		return nil
+	}
+	s.shared, s.made, s.serial = c, made, &crypto.Serial{}
 	return nil
 }
 

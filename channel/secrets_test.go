@@ -309,6 +309,49 @@ func TestSignedKey(t *testing.T) {
 	}
 }
 
+// A minion with several signing keys takes a master's key that one of them has signed, and no other.
+// The refusal of a second master, whose key it does not know, makes it wait.
+func TestSeveralSigningKeys(t *testing.T) {
+	ring := newRig(t, rigOptions{}).ring
+	for _, name := range []string{"first signer", "second signer", "second master"} {
+		key, err := crypto.GenerateKey(2048)
+		must(t, err)
+		ring[name] = key
+	}
+	first := newRig(t, rigOptions{ring: ring, signIn: SignInOptions{Signing: ring["first signer"]}})
+	second := newRig(t, rigOptions{ring: ring, master: "second master",
+		signIn: SignInOptions{Signing: ring["second signer"]}})
+	keys := &memoryKeys{signing: ring.pub("first signer") + "," + ring.pub("second signer")}
+	o := ClientOptions{VerifySigned: true, SigAlgo: crypto.SHA224Sign, AuthTries: 1}
+	signIn := func(r *rig) error {
+		_, err := newTestClient(t, ring["minion"], keys, "web1", r.direct(), o).SignIn(t.Context())
+		return err
+	}
+	first.accept("web1", "minion")
+	must(t, signIn(first))
+	if err := signIn(second); !errors.Is(err, ErrPending) || !errors.Is(err, ErrUnproved) {
+		t.Errorf("at a second master that has not accepted the minion: %v", err)
+	}
+	second.accept("web1", "minion")
+	for _, r := range []*rig{second, first, second} { // the stored key is the other one each time
+		must(t, signIn(r))
+	}
+	for _, one := range []string{ring.pub("first signer"), ring.pub("minion"), "no key"} {
+		keys := &memoryKeys{signing: one, master: ring.pub("master")}
+		c := newTestClient(t, ring["minion"], keys, "web1", second.direct(), o)
+		if _, err := c.SignIn(t.Context()); !errors.Is(err, ErrMasterKey) {
+			t.Errorf("with another signing key: %v", err)
+		}
+		if keys.master != ring.pub("master") {
+			t.Error("a key without a valid signature was stored")
+		}
+	}
+	o.VerifySigned = false
+	if err := signIn(second); !errors.Is(err, ErrMasterKey) {
+		t.Errorf("without verify_master_pubkey_sign: %v", err)
+	}
+}
+
 func TestMemoryIsBounded(t *testing.T) {
 	n := newNonces(1000, nil)
 	for i := range 10_000 {

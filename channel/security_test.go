@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -196,6 +197,40 @@ func TestCVE2024_38823(t *testing.T) {
 		if len(f.handler.seen()) != 2 {
 			t.Errorf("version %d: a request without effect is not answered again", version)
 		}
+	}
+}
+
+// TestThreatReplayAtAnotherMaster sends a recorded request to another master of a cluster, which has the same
+// shared session key.
+func TestThreatReplayAtAnotherMaster(t *testing.T) {
+	var told []RequestID
+	f := newForger(t, ServerOptions{Executed: func(r RequestID) { told = append(told, r) }})
+	for _, cmd := range []string{"_return", "_minion_event"} {
+		told, f.handler.calls = nil, nil
+		body := f.honest(2, cmd)
+		f.ask(bytes.Clone(body))
+		if len(told) != 1 {
+			t.Fatalf("%s: %d requests are told to the other masters", cmd, len(told))
+		}
+		f.server.seen = newNonces(64, nil) // now it is another master
+		f.server.Remember(told[0])
+		blob, _ := payload.Bytes(f.ask(bytes.Clone(body)))
+		plain, err := f.key(2, "web1").Open(blob, fmt.Sprintf("%032x", f.nonces))
+		if calls := f.handler.seen(); len(calls) != 1 || err != nil || decoded(t, plain) != nil {
+			t.Errorf("%s: done %d times, reply %q, %v", cmd, len(calls), plain, err)
+		}
+		f.ask(f.honest(2, cmd))
+		if calls := f.handler.seen(); len(calls) != 2 {
+			t.Errorf("%s: the next request is not done", cmd)
+		}
+	}
+	told = nil
+	f.ask(f.honest(3, "_return"))    // under a key of this master alone
+	f.ask(f.honest(2, "_file_hash")) // has no effect
+	f.handler.encrypted = func(*Command) (any, error) { return nil, errors.New("the disk is full") }
+	f.ask(f.honest(2, "_return")) // the minion may have to send it again
+	if len(told) > 0 {
+		t.Errorf("%d requests are told that need not be", len(told))
 	}
 }
 

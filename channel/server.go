@@ -88,6 +88,9 @@ type ServerOptions struct {
 	OnRequest func(id string, from net.Addr) // called for each proved request; may be nil
 	// unproved requests below their minion's version are refused; nil refuses none
 	Versions Versions
+	// Executed is called after a request with effects was executed whose key all masters of a cluster
+	// share, so that each can refuse to repeat it: see [Server.Remember]. It may be nil.
+	Executed func(RequestID)
 	Log      logrus.FieldLogger
 }
 
@@ -576,8 +579,16 @@ func (s *Server) execute(
 	case m.key != nil && s.secrets.outdated(c.Caller.ID, m):
 		return nil, errForgotten
 	}
-	return s.handler.Encrypted(ctx, c)
+	reply, err = s.handler.Encrypted(ctx, c)
+	if err == nil && m.key == nil && nonce != "" && s.opts.Executed != nil && s.handler.Effect(c.Name) {
+		s.opts.Executed(requestID(c.Caller.ID, nonce))
+	}
+	return reply, err
 }
+
+// Remember notes that another master of the cluster has executed a request: like a repetition it is
+// acknowledged here, and not executed.
+func (s *Server) Remember(r RequestID) { s.seen.remember("", r, mark{}) }
 
 // private encrypts a reply for the minion's own key (salt/channel/server.py, _encrypt_private).
 func (s *Server) private(c *Command, p Private, nonce string) any {

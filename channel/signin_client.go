@@ -269,6 +269,9 @@ func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credent
 	}
 	if master != nil {
 		if err := master.Verify(signed, sig, a.client.sigAlgo()); err != nil {
+			if a.mayBeAnother(inner) {
+				return nil, unproved(verdict(inner))
+			}
 			return nil, fmt.Errorf("%w: Invalid signature", ErrBadReply)
 		}
 	}
@@ -289,6 +292,12 @@ func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credent
 		return nil, err
 	}
 	return creds, a.store(text)
+}
+
+// mayBeAnother reports whether a reply that the stored key has not signed may be the refusal of
+// another master, whose key is signed. Such a refusal comes without that key.
+func (a *attempt) mayBeAnother(inner payload.Fields) bool {
+	return a.client.opts.VerifySigned && inner.Has("ret") && !inner.Has("pub_key")
 }
 
 // readUnsigned reads the acceptance of a master of version 0 or 1.
@@ -389,25 +398,32 @@ func signingMismatch(wanted bool) string {
 	return "the master signs its key but verify_master_pubkey_sign is off"
 }
 
-// verifySigned checks the signature of the signing key over the master's key.
+// verifySigned checks that one of the signing keys has signed the master's key.
 func (a *attempt) verifySigned(f payload.Fields, text string) error {
-	pem, err := a.client.keys.Signing()
+	pems, err := a.client.keys.Signing()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMasterKey, err)
-	}
-	signing, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
-	if err != nil {
-		return fmt.Errorf("%w: signing key: %w", ErrMasterKey, err)
 	}
 	encoded, _ := f.Text("pub_sig")
 	sig, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 	if err != nil {
 		return fmt.Errorf("%w: signature of the master's key: %w", ErrMasterKey, err)
 	}
-	if err := signing.Verify([]byte(text), sig, a.client.sigAlgo()); err != nil {
-		return fmt.Errorf("%w: the signature of the master's key is wrong", ErrMasterKey)
+	var unreadable []error
+	for _, pem := range pems {
+		signing, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
+		if err != nil {
+			unreadable = append(unreadable, fmt.Errorf("signing key: %w", err))
+			continue
+		}
+		if signing.Verify([]byte(text), sig, a.client.sigAlgo()) == nil {
+			return nil
+		}
 	}
-	return nil
+	if len(unreadable) > 0 {
+		return fmt.Errorf("%w: %w", ErrMasterKey, errors.Join(unreadable...))
+	}
+	return fmt.Errorf("%w: the signature of the master's key is wrong", ErrMasterKey)
 }
 
 // checkFingerprint compares the master's key with master_finger. Salt hashes the file as it stores
@@ -422,7 +438,8 @@ func (a *attempt) checkFingerprint(text string) error {
 		return fmt.Errorf("compute fingerprint of the master's key: %w", err)
 	}
 	if !strings.EqualFold(got, want) && !a.wasTrusted(text, want) {
-		return fmt.Errorf("%w: it is %s and master_finger is %s", ErrFingerprint, got, want)
+		return fmt.Errorf("%w: it is %s and %s is %s", ErrFingerprint, got,
+			cmp.Or(a.client.opts.FingerOption, "master_finger"), want)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (s *saltRun) noMinionsInBatch(cause *client.NoMinionsError, r client.Reques
 
 // followBatch prints the progress of a batch that the master runs. An interrupt stops the batch.
 func (s *saltRun) followBatch(ctx context.Context, r client.Request, j *client.Job) int {
-	p := &batchPrinter{s: s, jid: j.ID}
+	p := s.batchPrinter(j.ID)
 	end, err := s.local.FollowBatch(ctx, j, p, p.enough)
 	if err != nil {
 		return s.stopBatch(ctx, r, j, err)
@@ -69,7 +69,7 @@ func (s *saltRun) followBatch(ctx context.Context, r client.Request, j *client.J
 		return exitGeneric
 	}
 	p.missed(end)
-	return p.code
+	return p.end()
 }
 
 // stopBatch asks the master to start no further minions.
@@ -92,7 +92,7 @@ func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.P
 	if s.o.Async {
 		s.out.Log("WARNING", "this master runs no batches: --async is ignored, and the batch ends with this program")
 	}
-	p := &batchPrinter{s: s}
+	p := s.batchPrinter("")
 	e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: p})
 	err := e.Gather(ctx, r.Target, r.Kind)
 	if err == nil {
@@ -104,7 +104,16 @@ func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.P
 	case err != nil:
 		return s.fail(err)
 	}
-	return p.code
+	return p.end()
+}
+
+// batchPrinter returns what prints a batch. id is the job id of all its publications, "" if they differ.
+func (s *saltRun) batchPrinter(id job.ID) *batchPrinter {
+	p := &batchPrinter{s: s, jid: id}
+	if s.o.Static {
+		p.all = data.NewMap()
+	}
+	return p
 }
 
 // A batchPrinter prints the progress of a batch.
@@ -114,6 +123,7 @@ type batchPrinter struct {
 	code  int
 	bad   bool            // a minion failed
 	shown map[string]bool // minions whose returns were printed
+	all   *data.Map       // the returns so far, if they are printed together at the end (--static), else nil
 }
 
 var _ batch.Observer = (*batchPrinter)(nil)
@@ -123,6 +133,9 @@ func (p *batchPrinter) enough() bool { return p.s.o.Failhard && p.bad }
 
 // Down names the minions that get no job because they are not connected.
 func (p *batchPrinter) Down(ids []string) {
+	if p.all != nil {
+		return
+	}
 	for _, id := range ids {
 		p.s.out.Printf("Minion %s did not respond. No job will be sent.\n", id)
 	}
@@ -131,6 +144,9 @@ func (p *batchPrinter) Down(ids []string) {
 
 // Starting names the minions that get the job now.
 func (p *batchPrinter) Starting(ids []string) error {
+	if p.all != nil {
+		return nil
+	}
 	ids = slices.Sorted(slices.Values(ids))
 	p.s.out.Printf("\nExecuting run on ['%s']\n\n", strings.Join(ids, "', '"))
 	return p.s.out.Flush()
@@ -151,6 +167,10 @@ func (p *batchPrinter) Answered(r batch.Return) {
 	p.note(r.Minion)
 	if r.Retcode != 0 {
 		p.failed(r.Retcode)
+	}
+	if p.all != nil {
+		p.all.Set(r.Minion, load.Value("return"))
+		return
 	}
 	result := data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job), r.Minion,
 		load.Value("return"))
@@ -179,9 +199,27 @@ func (p *batchPrinter) failed(code int) {
 
 // Silent names a minion that got the job and has not answered.
 func (p *batchPrinter) Silent(id string) {
+	if p.all != nil {
+		p.all.Set(id, data.NewMap())
+		return
+	}
 	p.s.out.Printf("Minion '%s' failed to respond to job sent\n", id)
 	p.failed(exitGeneric)
 	_ = p.s.out.Flush()
+}
+
+// end prints what was kept for the end, and returns the exit code. With --static that is 0 whatever the
+// minions returned, as in Salt.
+func (p *batchPrinter) end() int {
+	switch {
+	case p.all == nil:
+		return p.code
+	case p.s.docs():
+		return p.s.printDocs(p.all)
+	case p.s.out.Print(p.all, "", 0) != nil:
+		return exitGeneric
+	}
+	return exitOK
 }
 
 // missed reports how many returns were not printed because the connection to the master was lost.

@@ -149,8 +149,11 @@ func answerOf(r client.Result, job *client.Job, conns *connections) answer {
 		a.value, a.silent, a.code = queuedText(job.Expires), queued, 0
 	case r.Reason == client.Undelivered:
 		a.value, a.silent = textMissed+r.Why, noResponse
-	case r.Reason == client.NotConnected, conns.lost(r.ID, job.Told && r.Reason != client.NoKey):
+	case r.Reason == client.NotConnected, !r.Below && conns.lost(r.ID, job.Told && r.Reason != client.NoKey):
 		a.value, a.silent = "Minion did not return. [Not connected]", notConnected
+		if r.Why != "" && len(job.Away) > 0 {
+			a.value = "Minion did not return. [Not connected]\n" + r.Why
+		}
 	default:
 		a.value, a.silent = noResponseText(r.Reason, string(job.ID)), noResponse
 		if r.Reason == client.AtWork {
@@ -245,6 +248,9 @@ func (s *saltRun) static(ctx context.Context, r client.Request) int {
 	}
 	r.Target, r.Kind = up.Keys(), "list"
 	all, err := s.gather(ctx, r)
+	if errors.As(err, &noMinions) && noMinions.NotRecorded() {
+		return s.notRecorded(noMinions)
+	}
 	if err != nil {
 		return s.fail(err)
 	}

@@ -43,6 +43,8 @@ func TestCommands(t *testing.T) {
 		{"no summary with an outputter", "web1 test.retcode 3 --summary --out=quiet", 1, "",
 			"ERROR: Minions returned with non-zero exit code\n"},
 		{"failures do not count with --static", "web1 test.retcode 3 --static", 0, "web1:\n    True\n", ""},
+		{"a batch with --static", "* test.ping -b 2 --static --out=txt", 0, "db1: True\nweb1: True\nweb2: True\n", ""},
+		{"a batch with --static that ends early", "* test.retcode 3 -b 1 --failhard --static --out=txt", 0, "db1: True\n", ""},
 		{"documentation of nobody", "-d nosuch test.ping", 2,
 			"No minions matched the target. No command was sent, no jid was assigned.\n",
 			"No minions found to gather docs from\n"},

@@ -216,6 +216,8 @@ func (d *Daemon) title() string {
 		return "Salt Master"
 	case "salt-api":
 		return "Salt API"
+	case "salt-syndic":
+		return fmt.Sprintf("Salt Syndic \"%s\"", d.Opts.Text("id"))
 	}
 	return fmt.Sprintf("Salt Minion \"%s\"", d.Opts.Text("id"))
 }

@@ -137,10 +137,10 @@ func (s *saltRun) run(ctx context.Context) int {
 		return code
 	}
 	switch {
-	case s.o.Static:
-		return s.static(ctx, request)
 	case s.o.Batch != "":
 		return s.batch(ctx, request)
+	case s.o.Static:
+		return s.static(ctx, request)
 	}
 	return s.publish(ctx, request)
 }
@@ -182,7 +182,7 @@ func (s *saltRun) clientOptions(out transport.Requester) client.Options {
 	log := logging.Discard()
 	o := client.Options{CacheDir: s.opts.Text("cachedir"), SockDir: s.opts.Text("sock_dir"),
 		User: s.opts.Text("user"), Caller: userName(), Sudo: s.in.Env("SUDO_USER"), Out: out,
-		Timeout: s.timeout(), Log: log}
+		Timeout: s.timeout(), Tiers: client.TiersOf(s.opts), Log: log}
 	if s.opts.Text("ipc_mode") == "tcp" {
 		o.Sockets = eventbus.TCPSockets(int(floatOf(s.opts.Value("tcp_master_pub_port"))),
 			int(floatOf(s.opts.Value("tcp_master_pull_port"))))

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,28 +55,75 @@ type BatchEnd struct {
 // FollowBatch reports the progress of a batch of the master to o, until the batch has ended or
 // enough returns true; the result is nil then. A lost connection to the bus, as after a restart of
 // the master, is restored. Events fired meanwhile are missed, but the lists in the BatchEnd are
-// complete.
+// complete. In a cluster the end can overtake the last returns, which are waited for.
 func (l *Local) FollowBatch(
 	ctx context.Context, j *Job, o batch.Observer, enough func() bool,
 ) (*BatchEnd, error) {
-	prefix := eventbus.Tagify("batch", string(j.ID)) + "/"
+	f := &following{job: j.ID, o: o, seen: map[string]bool{}}
 	for !enough() {
 		e, err := l.next(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if r, ok := batch.ReturnOf(e); ok && r.Job == j.ID {
-			o.Answered(r)
-			continue
+		end, err := f.take(e)
+		if err != nil {
+			return nil, err
 		}
-		if len(e.Tag) <= len(prefix) || e.Tag[:len(prefix)] != prefix {
-			continue
-		}
-		if end, err := batchEvent(e.Tag[len(prefix):], e.Data, o); end != nil || err != nil {
-			return end, err
+		if end != nil {
+			return end, l.late(ctx, f, end.Done)
 		}
 	}
 	return nil, nil
+}
+
+// lateReturns is how long after the end of a batch its last returns may come.
+const lateReturns = 5 * time.Second
+
+// late waits until the returns of minions have come, but not for ever: they may have come while the
+// connection was lost.
+func (l *Local) late(ctx context.Context, f *following, minions []string) error {
+	brief, cancel := context.WithTimeout(ctx, lateReturns)
+	defer cancel()
+	for !f.has(minions) {
+		e, err := l.next(brief)
+		if err == nil {
+			_, err = f.take(e)
+		}
+		if err != nil && ctx.Err() == nil && brief.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A following is what is known of a batch that somebody follows.
+type following struct {
+	job  job.ID
+	o    batch.Observer
+	seen map[string]bool // minions whose returns came
+}
+
+// has reports whether the returns of minions have come.
+func (f *following) has(minions []string) bool {
+	return !slices.ContainsFunc(minions, func(id string) bool { return !f.seen[id] })
+}
+
+// take reports an event to the observer if it belongs to the batch, and returns the BatchEnd if it is
+// the last one.
+func (f *following) take(e eventbus.Event) (*BatchEnd, error) {
+	if r, ok := batch.ReturnOf(e); ok && r.Job == f.job {
+		f.seen[r.Minion] = true
+		f.o.Answered(r)
+		return nil, nil
+	}
+	what, ok := strings.CutPrefix(e.Tag, eventbus.Tagify("batch", string(f.job))+"/")
+	if !ok || what == "" {
+		return nil, nil
+	}
+	return batchEvent(what, e.Data, f.o)
 }
 
 // batchEvent reports one event of a batch to o, and returns the BatchEnd if it is the last one.

@@ -57,6 +57,8 @@ type Options struct {
 	Out      transport.Requester
 	Timeout  time.Duration // of one request; 0 means 5 s
 	Log      logrus.FieldLogger
+	// Tiers is set for a master with order_masters, behind whose syndics there are further minions.
+	Tiers *Tiers
 	// Return reads the job cache for returns that the event bus has trimmed. With nil they stay
 	// trimmed, as in Salt.
 	Return ReturnReader
@@ -94,7 +96,11 @@ type source interface {
 
 // listen connects to the bus, and closes an earlier connection.
 func (l *Local) listen(ctx context.Context) error {
-	events, err := l.subscribe(ctx, "job", "batch")
+	about := prefixes("job", "batch")
+	if l.opts.Tiers != nil {
+		about = append(about, syndicPrefix)
+	}
+	events, err := l.subscribe(ctx, about)
 	if err != nil {
 		return err
 	}
@@ -120,9 +126,9 @@ func prefixes(about ...string) []string {
 	return list
 }
 
-// subscribe returns a reader of the events about some things.
-func (l *Local) subscribe(ctx context.Context, about ...string) (source, error) {
-	o := eventbus.SubscribeOptions{Name: "client", Prefixes: prefixes(about...)}
+// subscribe returns a reader of the events whose tags begin with one of the prefixes.
+func (l *Local) subscribe(ctx context.Context, prefixes []string) (source, error) {
+	o := eventbus.SubscribeOptions{Name: "client", Prefixes: prefixes}
 	if l.opts.Share == nil {
 		return dial(ctx, l.opts.Sockets, o)
 	}
@@ -170,6 +176,12 @@ type Job struct {
 	// Queued are those of Absent for which the master queues the job, until Expires.
 	Queued  []string
 	Expires time.Time
+	// Syndics are connected syndics that still have to name their minions of the job.
+	Syndics []string
+	// Below are those of Minions that are behind syndics, as far as the master knows.
+	Below []string
+	// Away are the syndics that were not connected, with those of Minions behind them.
+	Away    map[string][]string
 	request Request
 }
 
@@ -218,7 +230,8 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 	if until, ok := m.Value("queued_until").(int64); ok {
 		j.Expires = time.Unix(until, 0)
 	}
-	if len(j.Minions) == 0 {
+	j.readTiers(m)
+	if len(j.Minions) == 0 && (l.opts.Tiers == nil || j.ID == "" || j.reachesNobody()) {
 		return nil, &NoMinionsError{Text: NobodyMatched}
 	}
 	return j, nil

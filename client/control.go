@@ -40,7 +40,7 @@ func (l *Local) finish(ctx context.Context, kind string, load *data.Map) (done *
 		done, err = control(ctx, l.opts.Out, load)
 		return done, done.Text("tag"), err
 	}
-	bus, err := l.subscribe(ctx, "run")
+	bus, err := l.subscribe(ctx, prefixes("run"))
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrNoMaster, err)
 	}

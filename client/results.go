@@ -22,6 +22,7 @@ type Result struct {
 	Notices []string // messages of the minion for the user
 	Missing bool     // the minion did not return
 	Reason  Reason   // why it did not, if Missing
+	Below   bool     // it is behind a syndic: the master does not know whether it is connected
 	Why     string   // the master's explanation, for Undelivered
 }
 
@@ -86,6 +87,7 @@ type collector struct {
 	asked   map[string]bool      // ids of find_job jobs
 	heard   map[string]Reason    // last known state of minions in the job
 	why     map[string]string    // the master's reasons for missed minions
+	tiers   tiers                // what is known of the syndics of the master
 }
 
 func newCollector(l *Local, j *Job, w Wait) *collector {
@@ -100,6 +102,7 @@ func newCollector(l *Local, j *Job, w Wait) *collector {
 		asked:   map[string]bool{},
 		heard:   map[string]Reason{},
 		why:     map[string]string{},
+		tiers:   newTiers(l.opts.Tiers, j),
 	}
 	c.until = time.Now().Add(w.Timeout)
 	c.expect(j.Minions)
@@ -127,7 +130,7 @@ func (c *collector) expect(ids []string) {
 
 // collect reads events until the wait is over, and reports whether the caller still wants results.
 func (c *collector) collect(ctx context.Context, yield func(Result, error) bool) bool {
-	for len(c.open) > 0 {
+	for len(c.open) > 0 || c.tiers.waits() {
 		event, err := c.next(ctx)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
@@ -149,7 +152,11 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 // next returns the next event until the round ends. It reconnects to the bus if the connection is
 // lost.
 func (c *collector) next(ctx context.Context) (eventbus.Event, error) {
-	ctx, cancel := context.WithDeadline(ctx, c.until)
+	until := c.until
+	if len(c.open) == 0 {
+		until = c.tiers.until
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	return c.l.next(ctx)
 }
@@ -161,6 +168,9 @@ const reconnectPause = 100 * time.Millisecond
 // ran the job it asks again.
 func (c *collector) endRound(ctx context.Context) bool {
 	now := time.Now()
+	if len(c.open) == 0 {
+		return !c.tiers.waits()
+	}
 	if c.running {
 		c.running = false
 		c.until = now.Add(c.wait.Gather)
@@ -209,6 +219,10 @@ func (c *collector) questionKwargs() *data.Map {
 // the content of their returns, so the list of minions and the failure of the job are only taken
 // from events that the master alone fires.
 func (c *collector) handle(ctx context.Context, e eventbus.Event, yield func(Result, error) bool) bool {
+	if strings.HasPrefix(e.Tag, syndicPrefix) {
+		c.reports(e)
+		return true
+	}
 	jid, what, _ := strings.Cut(strings.TrimPrefix(e.Tag, "salt/job/"), "/")
 	about := jid == string(c.job.ID)
 	id, isReturn := strings.CutPrefix(what, "ret/")
@@ -329,13 +343,20 @@ func (c *collector) absent() []Result {
 	var out []Result
 	for _, id := range c.named {
 		if reason := c.reason(id); !c.found[id] && (c.wait.ShowSilent || reason == Queued) {
-			out = append(out, Result{ID: id, Missing: true, Reason: reason, Why: c.why[id]})
+			r := Result{ID: id, Missing: true, Reason: reason, Why: c.why[id], Below: c.tiers.below[id]}
+			if syndic := c.job.behindAway(id); syndic != "" && reason == NotConnected {
+				r.Why = "It is behind syndic " + syndic + ", which is not connected."
+			}
+			out = append(out, r)
 		}
 	}
 	for _, id := range c.keyless {
 		if !c.found[id] {
 			out = append(out, Result{ID: id, Missing: true, Reason: NoKey})
 		}
+	}
+	if c.wait.ShowSilent {
+		out = append(out, c.troubles()...)
 	}
 	return out
 }

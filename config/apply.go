@@ -259,8 +259,8 @@ func (a *assembly) prependRoot() {
 	if a.role == masterRole {
 		names = append(names, "autosign_file", "autoreject_file", "token_dir", "syndic_dir",
 			"sqlite_queue_dir",
-			"autosign_grains_dir", "api_pidfile")
-		logs = append(logs, "ssh_log_file", "api_logfile")
+			"autosign_grains_dir", "api_pidfile", "syndic_pidfile")
+		logs = append(logs, "ssh_log_file", "api_logfile", "syndic_log_file")
 	}
 	for _, name := range logs {
 		if s, ok := a.opts.Value(name).(string); ok && isPath(s) {

@@ -74,6 +74,9 @@ func (f field) set(v any) (text, advice string) {
 	}
 	switch p := f.value.Addr().Interface().(type) {
 	case *string:
+		if _, ok := v.([]any); ok { // which only the other role may have
+			return "expected a text, got " + describe(v), ""
+		}
 		*p = textOf(v)
 		if f.use.lower {
 			*p = strings.ToLower(*p)

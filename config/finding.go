@@ -17,7 +17,11 @@ type Finding struct {
 	Text       string // what is wrong
 	Suggestion string // what to write instead; may be ""
 	Doubt      bool   // only a warning; the start goes on
+	Cause      error  // for errors.Is and errors.As; Error does not show it; may be nil
 }
+
+// Unwrap returns the cause.
+func (f *Finding) Unwrap() error { return f.Cause }
 
 // An Entry is a step of a path into a list.
 type Entry struct {
@@ -87,6 +91,17 @@ func Doubt(err error) error {
 	return changed(err, func(f *Finding) { f.Doubt = true })
 }
 
+// Faults returns the findings in err that are no doubts, joined.
+func Faults(err error) error {
+	var all []error
+	for _, f := range findings(err) {
+		if !f.Doubt {
+			all = append(all, f)
+		}
+	}
+	return errors.Join(all...)
+}
+
 // Below returns err with all its findings moved inward by a step: the key of a mapping, or an
 // Entry.
 func Below(step any, err error) error {
@@ -114,7 +129,7 @@ func findings(err error) []*Finding {
 	}
 	joined, ok := err.(interface{ Unwrap() []error }) // only errors that were joined directly
 	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
-		return []*Finding{{Text: err.Error()}}
+		return []*Finding{{Text: err.Error(), Cause: err}}
 	}
 	var all []*Finding
 	for _, e := range joined.Unwrap() {
@@ -153,11 +168,15 @@ func (a *About) Error() string { return a.Err.Error() }
 func (a *About) Unwrap() error { return a.Err }
 
 // Locate prefixes err with the place of the option that an *[About] in it names, if a file sets
-// that option. For a path below root_dir that no file sets, it uses the place of root_dir.
+// that option. For a [Finding] it is the place of the finding's path, and the option is named, too. For a path
+// below root_dir that no file sets, it uses the place of root_dir.
 func (r *Report) Locate(err error) error {
 	var about *About
 	if !errors.As(err, &about) {
 		return err
+	}
+	if err.Error() == about.Error() && errors.As(about.Err, new(*Finding)) {
+		return &located{r.Judge(about.Option, about.Err), err}
 	}
 	if at, ok := r.Sources[about.Option]; ok {
 		return fmt.Errorf("%s: %w", at, err)
@@ -167,6 +186,13 @@ func (r *Report) Locate(err error) error {
 	}
 	return err
 }
+
+// A located error has the text of another one.
+type located struct{ text, err error }
+
+func (l *located) Error() string { return l.text.Error() }
+
+func (l *located) Unwrap() error { return l.err }
 
 // WarnUnused warns of options that have no effect.
 func (r *Report) WarnUnused(list []Unused) {

@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +139,41 @@ func TestPathsBelowRootDirHaveItsPlace(t *testing.T) {
 		if got := r.Locate(&About{option, cause}); got.Error() != want || !errors.Is(got, cause) {
 			t.Errorf("Locate of %s = %v, want %s", option, got, want)
 		}
+	}
+}
+
+// Findings of a start are told with their places and options, and can still be recognized.
+func TestLocateNamesWhatAFindingIsAbout(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "master")
+	if err := os.WriteFile(file, []byte("timeout: 5\ncluster:\n  servers: [a]\n  tls:\n    ca: /x\n  key: /k\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := LoadMaster(dir, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("no such file")
+	ca := Below("tls", Below("ca", &Finding{Text: "bad", Suggestion: "write another", Cause: cause}))
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{ca, file + ":5: cluster: tls: ca: bad; write another"},
+		{errors.Join(ca, Below("key", cause)), file + ":5: cluster: tls: ca: bad; write another\n" +
+			file + ":6: cluster: key: no such file"},
+		{cause, file + ":2: no such file"},
+	} {
+		for _, err := range []error{&About{"cluster", tt.err}, errors.Join(&About{"cluster", tt.err}, nil)} {
+			if got := r.Locate(err); got.Error() != tt.want || !errors.Is(got, cause) {
+				t.Errorf("Locate = %v\nwant %s", got, tt.want)
+			}
+		}
+	}
+	if err := Faults(errors.Join(Doubt(ca), Below("key", cause))); err == nil || err.Error() != "key: no such file" {
+		t.Errorf("Faults = %v", err)
+	}
+	if err := Faults(Doubt(ca)); err != nil {
+		t.Errorf("Faults of a doubt = %v", err)
 	}
 }

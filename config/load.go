@@ -13,6 +13,13 @@ import (
 func load(
 	r role, dir string, env func(string) string, h host,
 ) (opts, set *data.Map, report *Report, err error) {
+	return loadOver(r, dir, env, h, nil)
+}
+
+// loadOver is load with the options of another role that replace this one's; nil means none.
+func loadOver(
+	r role, dir string, env func(string) string, h host, over *override,
+) (opts, set *data.Map, report *Report, err error) {
 	if env == nil {
 		env = func(string) string { return "" }
 	}
@@ -22,6 +29,7 @@ func load(
 	main, override := mainFile(r, dir, env)
 	set = s.overrides(main, override, defaults)
 	s.check(set)
+	over.apply(set, report)
 	opts = defaults
 	if opts.Value("conf_file") != nil {
 		opts.Set("conf_file", main)

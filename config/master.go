@@ -23,6 +23,8 @@ type Master struct {
 	MasterEvents
 	MasterFiles
 	MasterMetrics
+	MasterMasters
+	MasterSyndic
 
 	opts   *data.Map // all options
 	loaded *Master   // as it was loaded, to detect fields changed by code
@@ -45,7 +47,7 @@ func DefaultMaster() *Master {
 // variables; nil means none. The error joins the *Error of every fault; the report is returned even
 // with an error.
 func LoadMaster(dir string, env func(string) string) (*Master, *Report, error) {
-	return loadMaster(dir, env, localHost())
+	return loadMaster(dir, env, localHost(), nil)
 }
 
 // LoadClient is LoadMaster for programs that control the master on this host. They must start
@@ -53,11 +55,11 @@ func LoadMaster(dir string, env func(string) string) (*Master, *Report, error) {
 func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
 	h := localHost()
 	h.full = func(_ context.Context, name string) string { return name }
-	return loadMaster(dir, env, h)
+	return loadMaster(dir, env, h, nil)
 }
 
-func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, error) {
-	opts, set, report, err := load(masterRole, dir, env, h)
+func loadMaster(dir string, env func(string) string, h host, over *override) (*Master, *Report, error) {
+	opts, set, report, err := loadOver(masterRole, dir, env, h, over)
 	m := &Master{opts: opts, schedules: report.schedules()}
 	faults := append(m.fill(report), m.samePorts(report)...)
 	m.keepJobs(set)

@@ -21,6 +21,7 @@ type Minion struct {
 	MinionEvents
 	MinionFiles
 	MinionGrains
+	MinionSyndic
 
 	opts         *data.Map // all options
 	loaded       *Minion   // as it was loaded, to detect fields changed by code

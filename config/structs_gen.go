@@ -118,9 +118,9 @@ type MinionNetwork struct {
 	RequestChannelTimeout time.Duration `yaml:"request_channel_timeout"`
 	// How often a request is sent before it fails.
 	RequestChannelTries int `yaml:"request_channel_tries"`
-	// Seconds before a master's name is looked up again; 0 gives up at once.
+	// Seconds at start before a master's name is looked up again. With 0, and with a failover, a look-up is part of each sign-in.
 	RetryDNS time.Duration `yaml:"retry_dns"`
-	// How often a master's name is looked up; none is for ever.
+	// How often a master's name is looked up again at start before the minion ends; None is for ever.
 	RetryDNSCount int `yaml:"retry_dns_count"`
 	// Address of this host from which masters are reached.
 	SourceAddress string `yaml:"source_address"`
@@ -230,7 +230,7 @@ type MasterKeys struct {
 	KeySize int `yaml:"keysize"`
 	// File with the signature of the master's key.
 	MasterPubkeySignature string `yaml:"master_pubkey_signature"`
-	// Name of the key that signs the master's key.
+	// Name of the key that signs the master's key. A minion may have a list of names.
 	MasterSignKeyName string `yaml:"master_sign_key_name"`
 	// Sign the master's key in replies to authentication requests.
 	MasterSignPubkey bool `yaml:"master_sign_pubkey"`
@@ -286,8 +286,8 @@ type MinionKeys struct {
 	KeySize int `yaml:"keysize"`
 	// Fingerprint of the key of the master.
 	MasterFinger string `yaml:"master_finger"`
-	// Name of the key that signs the master's key.
-	MasterSignKeyName string `yaml:"master_sign_key_name"`
+	// Name of the key that signs the master's key. A minion may have a list of names.
+	MasterSignKeyName []string `yaml:"master_sign_key_name"`
 	// Oldest accepted version of the authentication protocol, 0 to 3.
 	MinimumAuthVersion int `yaml:"minimum_auth_version"`
 	// Sign what the minion sends.
@@ -374,14 +374,8 @@ type MasterJobs struct {
 	MinionDataCache bool `yaml:"minion_data_cache"`
 	// Fire an event when a minion has refreshed its grains or pillar.
 	MinionDataCacheEvents bool `yaml:"minion_data_cache_events"`
-	// Send this master's jobs to syndics.
-	OrderMasters bool `yaml:"order_masters"`
 	// Jobs that run at set times, by name.
 	Schedule *data.Map `yaml:"schedule"`
-	// Masters of the syndic on this host.
-	SyndicMaster any `yaml:"syndic_master"`
-	// Seconds that a master waits for the minions of syndics.
-	SyndicWait time.Duration `yaml:"syndic_wait"`
 	// Seconds that salt waits for returns before it asks which minions still run the job.
 	Timeout time.Duration `yaml:"timeout"`
 	// Add the id of the process to ids of jobs.
@@ -542,4 +536,40 @@ type MasterMetrics struct {
 	MetricsKey string `yaml:"metrics_key"`
 	// Add a label for the minion to the function counters. Brine's own option.
 	MetricsMinionLabel bool `yaml:"metrics_minion_label"`
+}
+
+// MasterMasters holds the options of a master in the group masters.
+type MasterMasters struct {
+	// The cluster that this master belongs to: servers of NATS, key file and more; see cluster.md. Brine's own option.
+	Cluster any `yaml:"cluster"`
+}
+
+// MasterSyndic holds the options of a master in the group syndic.
+type MasterSyndic struct {
+	// Let syndics of masters below connect, and send them each job.
+	OrderMasters bool `yaml:"order_masters"`
+	// Longest time in seconds for which salt-syndic gathers events and returns before it sends them to the masters above.
+	SyndicEventForwardTimeout time.Duration `yaml:"syndic_event_forward_timeout"`
+	// Which of several masters above gets a return that belongs to none of them: random, or ordered for the first in syndic_master that is there.
+	SyndicFailover string `yaml:"syndic_failover"`
+	// How many jobs salt-syndic remembers as those whose load a master above has.
+	SyndicJIDForwardCacheHWM int `yaml:"syndic_jid_forward_cache_hwm"`
+	// The master above, or a list of several, as a name or an address, with a port if it differs from the others.
+	SyndicMaster any `yaml:"syndic_master"`
+	// Request port of the master above. Without it master_port of the minion's configuration counts.
+	SyndicMasterPort int `yaml:"syndic_master_port"`
+	// What salt-syndic sends to the masters above: sync for all events and returns, the default, or cluster for returns and the minions that jobs reach.
+	SyndicMode string `yaml:"syndic_mode"`
+	// Longest time in seconds for which the program salt waits until each connected syndic has reported which minions a job reaches.
+	SyndicWait time.Duration `yaml:"syndic_wait"`
+	// Ids or globs of the minions that may act as syndics. With an empty list each accepted key that announces itself may. Brine's own option.
+	Syndics []string `yaml:"syndics"`
+}
+
+// MinionSyndic holds the options of a minion in the group syndic.
+type MinionSyndic struct {
+	// Fingerprint of the key of the master above. Without it master_finger of the minion's configuration counts.
+	SyndicFinger string `yaml:"syndic_finger"`
+	// The master above, or a list of several, as a name or an address, with a port if it differs from the others.
+	SyndicMaster any `yaml:"syndic_master"`
 }

@@ -55,7 +55,7 @@ var sections = [][2]string{
 	{"keys", "Keys and sign-in"}, {"access", "Who may do what"}, {"jobs", "Jobs"}, {"events", "Events"},
 	{"files", "Files"}, {"grains", "Grains, pillar and mine"}, {"states", "States"}, {"metrics",
 		"Metrics"}, {"programs", "Programs"}, {"http", "Web servers"}, {"api", "salt-api"},
-	{"plugins", "Plug-ins"}, {"masters", "Many masters"}, {"ssh", "salt-ssh"}, {"proxy", "Proxy minions"},
+	{"plugins", "Plug-ins"}, {"masters", "Many masters"}, {"syndic", "Syndics"}, {"ssh", "salt-ssh"}, {"proxy", "Proxy minions"},
 	{"windows", "Windows packages"}, {"processes", "Processes"}, {"general", "Others"},
 }
 

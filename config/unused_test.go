@@ -23,7 +23,7 @@ func TestUnusedReportsOptionsWithoutEffect(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"master": "archive_jobs: true\neauth_tokens: rediscluster\nkey_cache: sched\ndiscovery: true\ncache: localfs_key\n" +
 			"con_cache: false\nmaster_tries: 3\nhalite: {a: 1}\ntimeout: 7\nmine: own\n",
-		"minion": "id: m\nretry_dns_count: 2\nretry_dns: 7\nreturn_retry_timer: 6\nworker_threads: 7\n" +
+		"minion": "id: m\nauth_safemode: true\nreturn_retry_timer: 6\nworker_threads: 7\n" +
 			"startup_states: highstate\nid_function: test.version\nmultiprocessing: true\n",
 	})
 	master, report, err := LoadMaster(dir, nil)
@@ -38,7 +38,7 @@ func TestUnusedReportsOptionsWithoutEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"retry_dns", "retry_dns_count", "return_retry_timer", "worker_threads"}
+	want = []string{"auth_safemode", "return_retry_timer", "worker_threads"}
 	if got := namesOf(minion.Unused(report)); !sameNames(got, want) {
 		t.Errorf("of the minion: %q, want %q", got, want)
 	}

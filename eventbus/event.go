@@ -29,6 +29,9 @@ var ErrBadEvent = errors.New("bad event")
 type Event struct {
 	Tag  string
 	Data data.Raw // a MessagePack map in bin form
+	// Here says that it was fired by FireHere or FireMapHere: the other buses of a cluster fire it
+	// themselves, with a stamp of their own.
+	Here bool
 
 	frame []byte // encoding for sockets; Data is a part of it
 }
@@ -44,6 +47,11 @@ func (e Event) Map() (*data.Map, error) {
 		return nil, fmt.Errorf("data of event %q: %w: not a map", e.Tag, ErrBadEvent)
 	}
 	return m, nil
+}
+
+// Bytes returns the form that ParseEvent reads. It must not be changed.
+func (e Event) Bytes() []byte {
+	return e.frame[len(e.frame)-len(e.Data)-len(tagEnd)-len(e.Tag):]
 }
 
 // size returns the size of an event for queue limits.

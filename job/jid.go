@@ -36,6 +36,13 @@ const OwnID = "minion_jid"
 // minion whose return created the job. Everything else in the load comes from that minion.
 const OwnOf = "minion_own"
 
+// OwnMinions is the field of a publication that only the minions of its master run: syndics do not
+// order it below. Its value is true. Syndics of Salt ignore the field.
+const OwnMinions = "own_minions"
+
+// Refused is the field of a reply to the returns of a syndic that are not accepted: why.
+const Refused = "refused"
+
 // ErrID is wrapped by ParseID and ID.Time for text that is not a job id.
 var ErrID = errors.New("not a job id")
 

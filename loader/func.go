@@ -55,6 +55,10 @@ type Spec struct {
 	// sees the changes.
 	Changes []string
 
+	// Strict makes a call with invalid arguments a failure of its job and of salt-run. With functions
+	// that Salt has, both count as a success, as in Salt.
+	Strict bool
+
 	docs    *Docs  // of the plug-in; set by the registry in a copy
 	aliasOf string // name of the aliased function, or ""
 }
@@ -163,6 +167,12 @@ func (f *Function) Secret(params ...string) *Function {
 // Ordered marks dictionaries in the result as ordered, and returns f.
 func (f *Function) Ordered() *Function {
 	f.spec.Ordered = true
+	return f
+}
+
+// Strict makes a call with invalid arguments a failure, and returns f.
+func (f *Function) Strict() *Function {
+	f.spec.Strict = true
 	return f
 }
 

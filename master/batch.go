@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/batch"
@@ -27,6 +28,7 @@ type batches struct {
 	senders senders
 	bank    cache.Bank
 	begin   chan *batchJob
+	lead    *leadership // nil without a cluster
 
 	mu      sync.Mutex
 	running map[job.ID]*batchJob
@@ -37,6 +39,8 @@ const (
 	// cannot name it.
 	batchDir  = ".batches"
 	batchBank = "orders"
+	// stopBank has the ids of batches that are to be stopped. Only masters of a cluster write it.
+	stopBank = "stops"
 	// maxBatches is how many batches run at one time. maxOwned is how many of them may belong to
 	// one user without full rights.
 	maxBatches = 256
@@ -55,6 +59,7 @@ type batchJob struct {
 	load    *data.Map // the publish load, without secrets
 	plan    batch.Plan
 	run     *batch.Run      // nil until the minions are known
+	target  []string        // until then, those it may have; only in a cluster
 	owner   queue.Owner     // who ordered the batch
 	refused error           // why the owner may not continue it, or nil
 	halt    context.Context // ends when the batch is stopped
@@ -102,7 +107,7 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if !b.pub.mayPublish(who, load, ids, c.Caller.Remote) {
 		return refusedPublish(auth.ErrNotAuthorized), nil
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 && (!b.pub.orderMasters || err != nil) {
 		return b.pub.unmatched(load, err), nil
 	}
 	id, ok := b.pub.jid(ctx, load.Text("jid"))
@@ -119,6 +124,9 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	load.Set("jid", string(id))
 	b.pub.watchers.recordInitiator(id, who, c.Caller.Remote)
 	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, owner)
+	if b.lead != nil {
+		j.target = ids
+	}
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil
 	}
@@ -154,9 +162,16 @@ func planOf(load, kwargs *data.Map) (batch.Plan, error) {
 
 // add records a batch on disk and passes it to serve.
 func (b *batches) add(ctx context.Context, j *batchJob) error {
+	shared, err := b.shared(!j.owner.Full)
+	if err != nil {
+		return fmt.Errorf("count the batches of the cluster: %w", err)
+	}
 	b.mu.Lock()
 	_, twice := b.running[j.id]
-	full := len(b.running) >= maxBatches || !j.owner.Full && b.owned(j.owner.Name) >= maxOwned
+	for id, k := range b.running {
+		shared[id] = k.owner.Name
+	}
+	full := len(shared) >= maxBatches || !j.owner.Full && owned(shared, j.owner.Name) >= maxOwned
 	if !twice && !full {
 		b.running[j.id] = j
 	}
@@ -172,6 +187,11 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 		b.drop(j)
 		return fmt.Errorf("the batch was not started because it cannot be recorded: %w", err)
 	}
+	if b.lead != nil { // the leader learns of the record
+		b.drop(j)                  // a lead that begins now finds it
+		b.changed(batchBank, j.id) // this member may lead already
+		return nil
+	}
 	select {
 	case b.begin <- j:
 		return nil
@@ -181,12 +201,98 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	}
 }
 
-// has reports whether the batch id is running.
-func (b *batches) has(id job.ID) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.running[id] != nil
+// changed heeds a record that a master of the cluster has written, if this one leads: it starts or
+// stops the batch.
+func (b *batches) changed(bank string, id job.ID) {
+	if !b.lead.leads() {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), arriveTime)
+		defer cancel()
+		switch bank {
+		case batchBank:
+			b.arrive(ctx, id)
+		case stopBank:
+			b.heed(id)
+		}
+	}()
 }
+
+// heed stops a batch that runs here if it is marked. A mark without a batch is removed.
+func (b *batches) heed(id job.ID) {
+	if !b.marked(id) {
+		return
+	}
+	b.mu.Lock()
+	j := b.running[id]
+	b.mu.Unlock()
+	if j != nil {
+		j.stop()
+	} else if _, err := b.bank.Fetch(batchBank, string(id)); errors.Is(err, cache.ErrNotFound) {
+		b.unmark(id)
+	}
+}
+
+// mark notes on all masters of the cluster that a batch is to be stopped. The note lasts until the batch
+// has ended, whoever leads.
+func (b *batches) mark(id job.ID) error {
+	if err := b.bank.Store(stopBank, string(id), []byte("stop")); err != nil {
+		return fmt.Errorf("note that batch %s is to be stopped: %w", id, err)
+	}
+	return nil
+}
+
+// marked reports whether a batch is to be stopped.
+func (b *batches) marked(id job.ID) bool {
+	_, err := b.bank.Fetch(stopBank, string(id))
+	if err != nil && !errors.Is(err, cache.ErrNotFound) {
+		b.log.WithError(err).Errorf("look whether batch %s is to be stopped", id)
+	}
+	return err == nil
+}
+
+// unmark removes the note that a batch is to be stopped, if there is one.
+func (b *batches) unmark(id job.ID) {
+	if !b.marked(id) {
+		return
+	}
+	if err := b.bank.Flush(stopBank, string(id)); err != nil {
+		b.log.WithError(err).Errorf("drop the note that batch %s is to be stopped", id)
+	}
+}
+
+// arriveTime is how long a batch waits until this master runs batches.
+const arriveTime = 10 * time.Second
+
+// arrive starts a batch that another master of the cluster has taken, if this one leads.
+func (b *batches) arrive(ctx context.Context, id job.ID) {
+	j, err := b.read(id)
+	if err != nil {
+		if !errors.Is(err, cache.ErrNotFound) {
+			b.log.WithError(err).Errorf("batch %s is not started", id)
+		}
+		return
+	}
+	b.mu.Lock()
+	twice := b.running[id] != nil
+	if !twice {
+		b.running[id] = j
+	}
+	b.mu.Unlock()
+	if twice {
+		return
+	}
+	select {
+	case b.begin <- j:
+	case <-ctx.Done():
+		b.drop(j)
+		b.changed(batchBank, id)
+	}
+}
+
+// has reports whether the batch id is running, on this master or on another one of its cluster.
+func (b *batches) has(id job.ID) bool { return b.find(id) != nil }
 
 // count returns how many batches are running.
 func (b *batches) count() int {
@@ -195,11 +301,35 @@ func (b *batches) count() int {
 	return len(b.running)
 }
 
-// owned returns how many batches of a user are running. The caller holds mu.
-func (b *batches) owned(owner string) int {
+// shared returns the batches that the masters of a cluster have recorded, none without a cluster: with
+// their owners, or without if they do not matter.
+func (b *batches) shared(owners bool) (map[job.ID]string, error) {
+	all := map[job.ID]string{}
+	if b.lead == nil {
+		return all, nil
+	}
+	ids, err := b.bank.List(batchBank)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range ids {
+		id := job.ID(text)
+		all[id] = ""
+		if !owners {
+			continue
+		}
+		if j, err := b.read(id); err == nil { // the leader drops one that cannot be read
+			all[id] = j.owner.Name
+		}
+	}
+	return all, nil
+}
+
+// owned returns how many batches belong to a user.
+func owned(all map[job.ID]string, owner string) int {
 	n := 0
-	for _, j := range b.running {
-		if j.owner.Name == owner {
+	for _, name := range all {
+		if name == owner {
 			n++
 		}
 	}
@@ -212,12 +342,14 @@ func (b *batches) drop(j *batchJob) {
 	delete(b.running, j.id)
 }
 
-// forget drops a batch and its record.
+// forget removes the record of a batch, then the note that it is to be stopped, and drops it.
 func (b *batches) forget(j *batchJob) {
-	b.drop(j)
+	defer b.drop(j)
 	if err := b.bank.Flush(batchBank, string(j.id)); err != nil {
 		b.log.WithError(err).Errorf("drop record of batch %s", j.id)
+		return
 	}
+	b.unmark(j.id)
 }
 
 // stop stops a batch: no further minions start, and those at work finish. Only the owner of the
@@ -231,9 +363,7 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	if err != nil {
 		return refusedPublish(err), nil
 	}
-	b.mu.Lock()
-	j := b.running[job.ID(load.Text("jid"))]
-	b.mu.Unlock()
+	j := b.find(job.ID(load.Text("jid")))
 	if j != nil && !who.All() {
 		if owner, err := b.senders.owner(ctx, load, kwargs); err != nil || owner.Full ||
 			owner.Name != j.owner.Name {
@@ -241,9 +371,29 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 		}
 	}
 	if j != nil && !data.Truth(kwargs.Value("look")) {
+		if b.lead != nil { // another master may run it, now or later
+			if err := b.mark(j.id); err != nil {
+				return refusal("SaltClientError", err.Error()), nil
+			}
+		}
 		j.stop()
 	}
 	return clearReply(data.NewMap("jid", load.Text("jid"), "stopped", j != nil)), nil
+}
+
+// find returns a batch that runs on this master, or on another one of its cluster, or nil.
+func (b *batches) find(id job.ID) *batchJob {
+	b.mu.Lock()
+	j := b.running[id]
+	b.mu.Unlock()
+	if j != nil || b.lead == nil || !job.ValidID(id) {
+		return j
+	}
+	j, err := b.read(id)
+	if err != nil {
+		return nil
+	}
+	return j
 }
 
 // serve runs batches until ctx ends. It resumes those of an earlier master first.
@@ -267,6 +417,10 @@ func (b *batches) serve(ctx context.Context) error {
 // resume reads the batches that were running when the master ended. A record that cannot be read is
 // logged and dropped.
 func (b *batches) resume() []*batchJob {
+	marks, err := b.bank.List(stopBank) // before the records: a mark is younger than the record
+	if err != nil {
+		b.log.WithError(err).Error("list the batches that are to be stopped")
+	}
 	ids, err := b.bank.List(batchBank)
 	if err != nil {
 		b.log.WithError(err).Error("list the batches of an earlier master")
@@ -286,10 +440,14 @@ func (b *batches) resume() []*batchJob {
 		}
 		b.mu.Unlock()
 	}
+	for _, id := range marks {
+		b.heed(job.ID(id))
+	}
 	return found
 }
 
-// drive runs one batch. If the master ends first, its record stays on disk for the next start.
+// drive runs one batch. If the master or its lead ends first, the record stays on disk: for the next
+// start, or for the next leader.
 func (b *batches) drive(ctx context.Context, j *batchJob) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -298,11 +456,21 @@ func (b *batches) drive(ctx context.Context, j *batchJob) {
 		}
 	}()
 	defer j.stop()
+	if !b.refresh(j) {
+		b.drop(j)
+		return
+	}
+	if b.marked(j.id) {
+		j.stop()
+	}
 	host := newBatchHost(b, j)
 	defer host.Close()
 	err := errors.Join(host.work(ctx), j.refused)
+	if !deposed(err) {
+		err = errors.Join(err, host.mayEnd())
+	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, deposed(err):
 		b.drop(j)
 		return
 	case err != nil && !errors.Is(err, batch.ErrStop):
@@ -310,4 +478,27 @@ func (b *batches) drive(ctx context.Context, j *batchJob) {
 	}
 	b.forget(j)
 	host.done(err)
+}
+
+// refresh brings a batch to the state of its record: since it was read the batch may have gone on,
+// here or on another master of the cluster. It reports false if the batch has ended.
+func (b *batches) refresh(j *batchJob) bool {
+	if b.lead == nil {
+		return true
+	}
+	is, err := b.read(j.id)
+	if err != nil {
+		if !errors.Is(err, cache.ErrNotFound) {
+			b.log.WithError(err).Errorf("batch %s is not started", j.id)
+		}
+		return false
+	}
+	j.run, j.refused = is.run, is.refused
+	return true
+}
+
+// deposed reports whether an error says that a later leader of the cluster is at work. It may come
+// before the context of the lead ends, as on a virtual machine that was suspended.
+func deposed(err error) bool {
+	return errors.Is(err, cluster.ErrStale) || errors.Is(err, errNotLeading)
 }

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/returners"
 )
@@ -19,9 +24,10 @@ type batchHost struct {
 	job     *batchJob
 	events  *eventbus.Subscription
 	engine  *batch.Engine
-	earlier []batch.Return // returns that arrived while no master ran
-	down    []string       // minions that did not answer the ping
-	stopped bool           // the engine was stopped
+	earlier []batch.Return  // returns that arrived while no master ran
+	down    []string        // minions that did not answer the ping
+	stopped bool            // the engine was stopped
+	led     context.Context // of work; in a cluster it ends with the lead
 }
 
 var (
@@ -39,11 +45,13 @@ func (h *batchHost) Close() { h.events.Close() }
 
 // work runs the batch from its current state until all minions have ended.
 func (h *batchHost) work(ctx context.Context) error {
+	h.led = ctx
 	o := batch.Options{Plan: h.job.plan, Host: h, Observer: h}
 	if h.job.run != nil {
 		if err := h.catchUp(ctx); err != nil {
 			return err
 		}
+		h.withdraw()
 		h.engine = batch.Resume(o, h.job.run, h.job.id)
 		return h.engine.Work(ctx, true)
 	}
@@ -58,11 +66,45 @@ func (h *batchHost) work(ctx context.Context) error {
 	return h.engine.Work(ctx, true)
 }
 
+// A stepLog knows which minions got the steps of a batch.
+type stepLog interface {
+	unsent(id job.ID, active []string) []string
+}
+
+// withdraw puts back the minions of a step that an earlier leader had noted, and not sent when it ended.
+func (h *batchHost) withdraw() {
+	log, ok := h.b.pub.cluster.(stepLog)
+	if !ok {
+		return
+	}
+	if ids := log.unsent(h.job.id, h.job.run.Active()); len(ids) > 0 {
+		h.b.log.Warnf("batch %s: the last leader ended before it sent a step; %d minions start now", h.job.id, len(ids))
+		h.job.run.Withdraw(ids)
+	}
+}
+
 // record stores the job as it was ordered, with all minions that answered the ping. The
 // publications for some of them add nothing to this record.
 func (h *batchHost) record(ctx context.Context) error {
-	return h.b.pub.save(ctx, h.job.load, kwargsOf(h.job.load),
-		&returners.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
+	err := h.insist(func() error {
+		return h.b.pub.save(ctx, h.job.load, kwargsOf(h.job.load),
+			&returners.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
+	})
+	if errors.Is(err, errTaken) && h.recorded(ctx) {
+		return nil
+	}
+	return err
+}
+
+// recorded reports whether the job cache has the job of this batch, from an attempt that was not
+// answered or from an earlier leader.
+func (h *batchHost) recorded(ctx context.Context) bool {
+	known, err := h.b.pub.jobs.Job(ctx, h.job.id)
+	if err != nil {
+		return false
+	}
+	load, err := mapOf(known.Load)
+	return err == nil && data.Equal(load, h.job.load)
 }
 
 // catchUp loads the returns of minions that were at work when the master ended.
@@ -97,7 +139,7 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 	}
 	load.Set("jid", string(id))
 	ids, missing, err := pub.fleet.resolve(o.Target, o.Kind, kwargs.Text("delimiter"))
-	if len(ids) == 0 {
+	if len(ids) == 0 && !pub.orderMasters {
 		return batch.Sent{Job: id}, errors.Join(batch.ErrNobody, err)
 	}
 	gathers := h.engine.Run() == nil
@@ -110,8 +152,106 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 	if gathers {
 		sent.Away = pub.presence.gone(ids)
 	}
-	_, err = pub.send(ctx, load, kwargs, ids, missing)
-	return sent, err
+	to := recipients{ids: ids, missing: missing, step: o.Main}
+	if pub.orderMasters {
+		if to.rights, err = h.b.senders.rights(ctx, h.job.owner); err != nil {
+			to.own = true // the user has lost them: lower masters get nothing
+		}
+	}
+	if err := h.awaitMoved(ctx, ids); err != nil {
+		return batch.Sent{}, err
+	}
+	done, err := h.send(ctx, load, kwargs, to)
+	if err != nil {
+		return sent, err
+	}
+	sent.Job, sent.Minions = done.id, done.ids
+	if gathers {
+		sent.Away = append(sent.Away, done.tier.awayMinions()...)
+	}
+	if len(done.tier.unsure) > 0 {
+		sent.Further = pub.fleet.settings.config().SyndicWait
+	}
+	if len(sent.Minions) == 0 && sent.Further == 0 {
+		return batch.Sent{Job: sent.Job}, batch.ErrNobody
+	}
+	return sent, nil
+}
+
+// send publishes an order. In a cluster it tries until the cluster answers or this master leads no
+// more. A step that was published without an answer is not published again; other orders are, each
+// time under a new id.
+func (h *batchHost) send(
+	ctx context.Context, load, kwargs *data.Map, to recipients,
+) (*sentJob, error) {
+	for {
+		done, err := h.b.pub.send(ctx, load, kwargs, to)
+		switch {
+		case to.step && errors.Is(err, errTaken):
+			return h.sentBefore(load, kwargs, to), nil
+		case !errors.Is(err, cluster.ErrUnavailable) && !errors.Is(err, errTaken):
+			return done, err
+		}
+		if !to.step {
+			load.Set("jid", string(h.b.pub.ids.Next()))
+		}
+		if err := clock.Sleep(ctx, clusterPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sentBefore returns what a step reaches that the cluster had already.
+func (h *batchHost) sentBefore(load, kwargs *data.Map, to recipients) *sentJob {
+	to.ids = h.b.pub.syndics.onlyMinions(to.ids)
+	sent := &sentJob{id: h.job.id, recipients: to}
+	if !to.own {
+		sent.tier = h.b.pub.tierOf(&order{load: load, kwargs: kwargs})
+	}
+	sent.extend(&returners.Job{ID: sent.id, Minions: to.ids, Missing: to.missing})
+	return sent
+}
+
+// awaitMoved waits, right after this master has begun to lead, for minions that have lost their master:
+// they are on their way to another one.
+func (h *batchHost) awaitMoved(ctx context.Context, ids []string) error {
+	for h.b.lead.fresh(returnTime) && len(h.b.pub.presence.Absent(ids)) > 0 {
+		if err := clock.Sleep(ctx, returnInterval); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusterPause is the wait between two attempts while the cluster does not answer.
+const clusterPause = time.Second
+
+// save records the batch. In a cluster it tries until the cluster answers or this master leads no
+// more.
+func (h *batchHost) save() error {
+	return h.insist(func() error {
+		if err := h.b.pub.mayLead(h.led); err != nil {
+			return err
+		}
+		return h.b.save(h.job)
+	})
+}
+
+// mayEnd returns an error if this master leads no more, so that the batch is not its to end.
+func (h *batchHost) mayEnd() error {
+	return h.insist(func() error { return h.b.pub.mayLead(h.led) })
+}
+
+// insist calls do until the cluster answers or this master leads no more.
+func (h *batchHost) insist(do func() error) error {
+	for {
+		if err := do(); !errors.Is(err, cluster.ErrUnavailable) {
+			return err
+		}
+		if err := clock.Sleep(h.led, clusterPause); err != nil {
+			return err
+		}
+	}
 }
 
 // quietKwargs returns kwargs without the options that apply to the batch's own job only.
@@ -159,7 +299,11 @@ func (h *batchHost) halt() error {
 		return batch.ErrStop
 	}
 	h.job.run.Stop()
-	return errors.Join(batch.ErrStop, h.b.save(h.job))
+	err := h.save()
+	if deposed(err) { // the batch is another master's
+		return err
+	}
+	return errors.Join(batch.ErrStop, err)
 }
 
 // Down announces which minions answered the ping, and which did not.
@@ -187,10 +331,17 @@ func (h *batchHost) metadata() any {
 // Starting records on disk which minions are about to start. If the user has lost the right to send
 // the job, no minion starts.
 func (h *batchHost) Starting(ids []string) error {
-	if err := h.b.senders.authorize(context.Background(), h.job.owner, h.job.load, ids); err != nil {
-		return h.refuse(err)
+	if h.job.halt.Err() != nil { // it was stopped before this master took it up
+		return batch.ErrStop
 	}
-	if err := h.b.save(h.job); err != nil {
+	// lower masters check the rights on the minions behind syndics
+	own := slices.DeleteFunc(slices.Clone(ids), h.b.pub.syndics.behind)
+	if len(own) > 0 {
+		if err := h.b.senders.authorize(context.Background(), h.job.owner, h.job.load, own); err != nil {
+			return h.refuse(err)
+		}
+	}
+	if err := h.save(); err != nil {
 		return err
 	}
 	h.fire("step", data.NewMap("minions", data.Values(ids)))

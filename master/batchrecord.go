@@ -5,17 +5,19 @@ import (
 	"fmt"
 
 	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/master/queue"
 )
 
-// save records the state of a batch on disk.
+// save records the state of a batch on disk, and in the cluster. The first record has all minions of the
+// target, so that a batch whose records are too large for the cluster is refused before it begins.
 func (b *batches) save(j *batchJob) error {
 	run := j.run
 	if run == nil {
-		run = batch.NewRun(j.plan, nil)
+		run = batch.NewRun(j.plan, j.target)
 	}
 	order := data.NewMap("load", j.load, "owner", j.owner.Name, "full", j.owner.Full,
 		"rights", j.owner.Rights, "gathered", j.run != nil)
@@ -26,7 +28,21 @@ func (b *batches) save(j *batchJob) error {
 	if err != nil {
 		return fmt.Errorf("record batch %s: %w", j.id, err)
 	}
-	return b.bank.Store(batchBank, string(j.id), raw)
+	err = b.bank.Store(batchBank, string(j.id), raw)
+	if errors.Is(err, cluster.ErrTooLarge) {
+		return fmt.Errorf("a batch for %d minions is too large for the cluster: order it in parts, "+
+			"or raise max_payload of the NATS servers: %w", minionsOf(run), err)
+	}
+	return err
+}
+
+// minionsOf returns how many minions a run has.
+func minionsOf(run *batch.Run) int {
+	n := len(run.Waiting()) + len(run.Active())
+	for _, how := range []batch.Ending{batch.Answered, batch.Failed, batch.Silent} {
+		n += len(run.Ended(how))
+	}
+	return n
 }
 
 // read returns a batch as save recorded it.

@@ -102,7 +102,7 @@ func (k *masterKey) SetMaster(pem string) error {
 	k.pem = pem
 	return nil
 }
-func (k *masterKey) Signing() (string, error) { return "", os.ErrNotExist }
+func (k *masterKey) Signing() ([]string, error) { return nil, os.ErrNotExist }
 
 // minionAt returns a minion's side of the request port.
 func minionAt(t *testing.T, id, address string) *channel.Client {

@@ -36,6 +36,7 @@ type deliveries struct {
 	offline  *offline
 	presence *presence
 	fleet    *fleet
+	syndics  *syndics // nil if there are none
 	pub      republisher
 
 	mu      sync.Mutex
@@ -115,6 +116,7 @@ func newDeliveries(
 		offline:      pub.offline,
 		presence:     pub.presence,
 		fleet:        pub.fleet,
+		syndics:      pub.syndics,
 		pub:          pub,
 		deliveryMark: deliveryMark{file: filepath.Join(dir, "deliveries")},
 		open:         map[job.ID]*delivery{},
@@ -295,6 +297,55 @@ func (d *deliveries) resendDue(ctx context.Context) error {
 		err = errors.Join(err, d.end(ctx, id))
 	}
 	return errors.Join(err, d.mark())
+}
+
+// followDue does what a member of a cluster that does not lead does with the jobs on their way. It closes
+// those whose time is over, and leaves it to the leader to send, to ask and to announce. It must not be
+// called concurrently, also not with resendDue.
+func (d *deliveries) followDue(ctx context.Context) error {
+	err := d.resume(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	now := d.now()
+	for _, id := range d.overdue() {
+		d.close(id, now)
+	}
+	d.dropSignIns(now)
+	return errors.Join(err, d.mark())
+}
+
+// close ends the wait for a job whose time is over, and records who missed it. What is in the queue is
+// left to the leader.
+func (d *deliveries) close(id job.ID, now time.Time) {
+	d.mu.Lock()
+	one := d.open[id]
+	if one == nil || !one.over(now) {
+		d.mu.Unlock()
+		return
+	}
+	silent := one.silentMinions()
+	d.mu.Unlock()
+	away := slices.Sorted(slices.Values(d.presence.Absent(silent)))
+	for _, minion := range silent {
+		if !d.markDone(id, minion) || d.offline.waits(id, minion) {
+			continue
+		}
+		why := textSilent
+		if _, lost := slices.BinarySearch(away, minion); lost {
+			why = textLost
+		}
+		d.offline.track(id, minion, returners.Missed, why)
+	}
+}
+
+// dropSignIns forgets sign-ins about which the leader has done what was to be done.
+func (d *deliveries) dropSignIns(now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.signIns, func(_ string, at time.Time) bool {
+		return d.resumed && now.Sub(at).Abs() >= deliveryTime
+	})
 }
 
 // resendAll sends jobs again: to minions that have signed in since, and after a while to all silent
@@ -493,13 +544,20 @@ func (d *deliveries) end(ctx context.Context, id job.ID) error {
 		}
 		return d.pub.ask(ctx, id, there)
 	}
-	for _, minion := range away {
-		d.markMissed(id, minion, textLost, one.quiet)
+	return errors.Join(d.missAll(ctx, id, away, textLost, one.quiet),
+		d.missAll(ctx, id, there, textSilent, one.quiet))
+}
+
+// missAll marks minions as having missed a job. The other members of a cluster take it from their
+// queues, too.
+func (d *deliveries) missAll(
+	ctx context.Context, id job.ID, minions []string, why string, quiet bool,
+) error {
+	err := d.offline.missElsewhere(ctx, id, minions, why)
+	for _, minion := range minions {
+		d.markMissed(id, minion, why, quiet)
 	}
-	for _, minion := range there {
-		d.markMissed(id, minion, textSilent, one.quiet)
-	}
-	return nil
+	return err
 }
 
 // unqueued ends the wait for the minions for which the queue keeps a job, and returns the others.
@@ -602,6 +660,7 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 		return nil
 	}
 	silent, err := d.silentOf(ctx, j.ID)
+	silent = slices.DeleteFunc(silent, d.syndics.behind)
 	if err != nil || len(silent) == 0 {
 		return err
 	}

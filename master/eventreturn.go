@@ -50,12 +50,13 @@ type eventReturn struct {
 	wait  time.Duration // event_return_queue_max_seconds; 0 means no limit
 	wants func(tag string) bool
 	log   logrus.FieldLogger
+	once  *sinkTurns // lets one member of a cluster store events; nil without a cluster
 
 	lost uint64 // events that the server rejected
 }
 
-// eventReturns returns the configured event returners.
-func eventReturns(cfg *config.Master, sinks []EventSink, b base) []*eventReturn {
+// eventReturns returns the configured event returners. c is nil without a cluster.
+func eventReturns(cfg *config.Master, sinks []EventSink, b base, c *member) []*eventReturn {
 	var all []*eventReturn
 	seconds, _ := cfg.Map().Value("event_return_queue_max_seconds").(int64)
 	for _, s := range sinks {
@@ -66,6 +67,7 @@ func eventReturns(cfg *config.Master, sinks []EventSink, b base) []*eventReturn 
 			wait:  time.Duration(max(seconds, 0)) * time.Second,
 			wants: eventFilter(cfg),
 			log:   b.log.WithField("event_return", s.Name),
+			once:  c.sinkTurns(s.Name),
 		})
 	}
 	return all
@@ -112,10 +114,19 @@ func (e *eventReturn) run(ctx context.Context) error {
 		e.log.WithError(err).Error("announce event_return")
 	}
 	g := &gathering{e: e, events: events}
-	for g.gather(ctx) == nil && e.deliver(ctx, to, &g.batch) == nil {
+	if e.once != nil {
+		e.once.run(ctx, g, to)
+		return errors.Join(ctx.Err(), to.Close())
 	}
+	g.store(ctx, to)
 	e.finish(to, g)
 	return errors.Join(ctx.Err(), to.Close())
+}
+
+// store stores events until ctx ends.
+func (g *gathering) store(ctx context.Context, to returners.EventReturner) {
+	for g.gather(ctx) == nil && g.e.deliver(ctx, to, g) == nil {
+	}
 }
 
 // finish sends the remaining events when the master ends.
@@ -124,7 +135,7 @@ func (e *eventReturn) finish(to returners.EventReturner, g *gathering) {
 	defer cancel()
 	g.events.Close()
 	g.rest(1 << 30)
-	if err := e.deliver(ctx, to, &g.batch); err != nil {
+	if err := e.deliver(ctx, to, g); err != nil {
 		e.log.WithError(err).Errorf("Could not store events - %d are lost", len(g.batch))
 	}
 }
@@ -134,6 +145,16 @@ type gathering struct {
 	e      *eventReturn
 	events *eventbus.Subscription
 	batch  []returners.Event
+	ids    []uint64 // of the events in batch, in a cluster
+}
+
+// take removes the first events of the batch, which are stored or given up.
+func (g *gathering) take(n int) {
+	g.batch = g.batch[n:]
+	if g.e.once != nil {
+		g.e.once.stored(g.ids[:n])
+		g.ids = g.ids[n:]
+	}
 }
 
 // gather waits for events until the batch is full or the first event has waited long enough. It
@@ -183,25 +204,28 @@ func (g *gathering) add(event eventbus.Event) {
 		return
 	}
 	g.batch = append(g.batch, returners.Event{Tag: event.Tag, Data: m})
+	if g.e.once != nil {
+		g.ids = append(g.ids, eventID(event))
+	}
 }
 
 // deliver sends a batch, and removes from it what was sent. It retries while the server is away,
 // and returns the error of ctx once that ends.
 func (e *eventReturn) deliver(
-	ctx context.Context, to returners.EventReturner, batch *[]returners.Event,
+	ctx context.Context, to returners.EventReturner, g *gathering,
 ) error {
-	pause, part := eventPause, len(*batch)
+	pause, part := eventPause, len(g.batch)
 	failed := false
-	for len(*batch) > 0 {
+	for len(g.batch) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part = min(part, len(*batch))
-		err := e.once(ctx, to, (*batch)[:part])
+		part = min(part, len(g.batch))
+		err := e.send(ctx, to, g.batch[:part])
 		switch {
 		case err == nil:
-			*batch = (*batch)[part:]
-			pause, part = eventPause, len(*batch)
+			g.take(part)
+			pause, part = eventPause, len(g.batch)
 			if failed {
 				e.log.Info("Events are stored again")
 				failed = false
@@ -211,9 +235,9 @@ func (e *eventReturn) deliver(
 		case errors.Is(err, returners.ErrRefused):
 			e.lost++
 			e.log.WithError(err).Errorf("Could not store event %q (%d lost so far)",
-				(*batch)[0].Tag, e.lost)
-			*batch = (*batch)[1:]
-			part = max(len(*batch)/2, 1)
+				g.batch[0].Tag, e.lost)
+			g.take(1)
+			part = max(len(g.batch)/2, 1)
 		default:
 			if !failed {
 				e.log.Errorf("Could not store events - returner '%s' raised exception: %v",
@@ -226,12 +250,12 @@ func (e *eventReturn) deliver(
 			pause = min(2*pause, eventPauses)
 		}
 	}
-	*batch = nil
+	g.batch, g.ids = nil, nil
 	return nil
 }
 
-// once tries one delivery.
-func (e *eventReturn) once(
+// send tries one delivery.
+func (e *eventReturn) send(
 	ctx context.Context, to returners.EventReturner, events []returners.Event,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, eventLimit)

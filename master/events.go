@@ -147,7 +147,7 @@ func ownTag(id, tag string) bool {
 		return false
 	}
 	switch parts[1] {
-	case "minion", "beacon":
+	case "minion", "beacon", "syndic":
 		return parts[2] == id
 	case "state_result": // salt/state_result/JID/ID/NAME (salt/state.py, State.event)
 		return len(parts) > 4 && job.ValidID(job.ID(parts[2])) && parts[3] == id

@@ -163,7 +163,7 @@ func (x *extCache) finish(cache returners.JobCache) {
 // setReturners makes the parts of event_return, ext_job_cache, local_cache_hours, and of a
 // master_job_cache of users' own code.
 func (m *Master) setReturners(p *parts) {
-	for _, e := range eventReturns(m.cfg, p.sinks(), p.base) {
+	for _, e := range eventReturns(m.cfg, p.sinks(), p.base, p.member) {
 		m.returners = append(m.returners, e.part())
 	}
 	p.ownJobs = newOwnReturner(masterJobCache, p.ownStore(m.cfg.JobCacheName()), p.base)

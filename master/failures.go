@@ -83,7 +83,7 @@ func (r *returning) announceFailure(run stateRun, name string, chunk *data.Map) 
 	chunk.Set("retcode", run.retcode)
 	err := checkTag(run.minion, tag)
 	if err == nil {
-		err = r.bus.Fire(tag, chunk)
+		err = r.bus.FireHere(tag, chunk)
 	}
 	chunk.Set("jid", string(run.jid))
 	chunk.Set("id", run.minion)
@@ -94,7 +94,7 @@ func (r *returning) announceFailure(run stateRun, name string, chunk *data.Map) 
 		chunk.Set("user", user)
 	}
 	tag = eventbus.Tagify("job", string(run.jid), "sub", run.minion, "error", run.fun)
-	if err := errors.Join(err, r.bus.Fire(tag, chunk)); err != nil {
+	if err := errors.Join(err, r.bus.FireHere(tag, chunk)); err != nil {
 		r.log.WithError(err).Errorf("announce failed state of minion %s in job %s",
 			run.minion, run.jid)
 	}

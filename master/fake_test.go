@@ -54,7 +54,17 @@ func (m *memoryJobs) SaveReturn(_ context.Context, id job.ID, r *returners.Retur
 	return true, nil
 }
 
-func (m *memoryJobs) AddMinions(context.Context, job.ID, []string) error { return nil }
+func (m *memoryJobs) AddMinions(_ context.Context, id job.ID, ids []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.jobs[id] == nil {
+		return returners.ErrUnknownJob
+	}
+	more := *m.jobs[id]
+	more.Minions = merge(more.Minions, ids)
+	m.jobs[id] = &more
+	return nil
+}
 
 func (m *memoryJobs) Job(_ context.Context, id job.ID) (*returners.Job, error) {
 	m.mu.Lock()

@@ -1,16 +1,19 @@
 package master
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/schedule"
 )
 
 // TestReturnsThatAreNotKept checks that job_cache and nocache keep returns out of the job cache,
@@ -94,4 +97,39 @@ func TestPresenceEvents(t *testing.T) {
 			t.Errorf("with %q: %s, want %s", tt.peers, text, tt.want)
 		}
 	}
+}
+
+// TestPresenceOfANewLeader has a member lead after minions have come and gone: it announces only what has
+// changed since.
+func TestPresenceOfANewLeader(t *testing.T) {
+	b := newBench(t, func(c *config.Master) { c.PresenceEvents = true }, "web1")
+	c := &crowd{}
+	m := newMaintenance(b.parts, newPublishing(b.parts))
+	m.lead = newLeadership()
+	m.presence = newPresence(c, nil, b.parts.settings, time.Now)
+	for _, id := range []string{"web1", "web2"} {
+		m.presence.note(id, from("10.0.0.1"))
+	}
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/presence/"}})
+	defer events.Close()
+	tasks := m.tasks()
+	announce := tasks[slices.IndexFunc(tasks, func(t schedule.Task) bool { return t.Name == "__presence" })].Do
+	c.connect("10.0.0.1/web1")
+	must(t, announce(t.Context()))
+	led, end := context.WithCancel(t.Context())
+	begun, back := make(chan struct{}), make(chan struct{})
+	go func() { m.lead.lead(led, cluster.Token{Number: 1}, func() { close(begun) }); close(back) }()
+	<-begun
+	must(t, announce(t.Context()))
+	c.connect("10.0.0.1/web2")
+	must(t, announce(t.Context()))
+	end()
+	<-back
+	var got []string
+	for range 3 {
+		e, err := events.Next(t.Context())
+		must(t, err)
+		got = append(got, strings.TrimPrefix(e.Tag, "salt/presence/"))
+	}
+	same(t, "announced", got, []string{"present", "change", "present"})
 }

@@ -33,6 +33,7 @@ type maintenance struct {
 	deliveries *deliveries
 	files      *openFiles
 	tokens     *auth.Tokens
+	syndics    func(context.Context) error // upkeep of syndics; nil if there are none
 	freeMemory func()
 }
 
@@ -46,6 +47,7 @@ type keyUpkeep struct {
 	compiler   *pillarCompiler
 	presence   *presence
 	offline    *offline
+	lead       *leadership           // nil without a cluster
 	ping       func(context.Context) // pings minions after a key rotation
 }
 
@@ -72,7 +74,7 @@ func (m *maintenance) tasks() []schedule.Task {
 			Do:    func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err },
 		},
 		{Name: "__sessions", Every: m.interval,
-			Do: func(context.Context) error { return m.forgetSessions() }},
+			Do: m.forgetSessions},
 		{
 			Name:       "__files",
 			Every:      m.interval,
@@ -82,14 +84,26 @@ func (m *maintenance) tasks() []schedule.Task {
 		{
 			Name:  "__presence",
 			Every: m.interval,
-			Do:    func(context.Context) error { m.presence.announce(m.bus, m.log); return nil },
+			Do: m.lead.either(func(context.Context) error {
+				m.presence.announce(m.bus, m.log)
+				return nil
+			}, m.presence.follow),
 		},
 		{Name: "__presence_file", Every: keyInterval, RunOnStart: true, Do: m.presence.writeFile},
-		{Name: "__offline", Every: queueInterval, Do: m.offline.sendQueued},
+		{Name: "__syndics", Every: keyInterval, Do: m.keepSyndics},
+		{Name: "__offline", Every: queueInterval, Do: m.lead.either(m.offline.sendQueued, m.offline.keepQueued)},
 		{Name: "__deliveries", Every: deliveryInterval, RunOnStart: true,
-			Do: m.deliveries.resendDue},
+			Do: m.lead.either(m.deliveries.resendDue, m.deliveries.followDue)},
 		{Name: "__memory", Every: memoryInterval, Do: newMemoryReleaser(m.freeMemory).releaseIfIdle},
 	}
+}
+
+// keepSyndics does the upkeep of syndics, if there may be any.
+func (m *maintenance) keepSyndics(ctx context.Context) error {
+	if m.syndics == nil {
+		return nil
+	}
+	return m.syndics(ctx)
 }
 
 // checkKeys adopts a new key of the master. It rotates the session keys if they are too old, or if
@@ -97,14 +111,15 @@ func (m *maintenance) tasks() []schedule.Task {
 func (k *keyUpkeep) checkKeys(ctx context.Context) error {
 	changed, errKey := k.succession.adoptNewKey(ctx)
 	requested, err := k.drop.Take()
+	due := k.secrets.Due() && k.lead.leads() // one member of a cluster makes the key for all
 	if err != nil {
 		err = fmt.Errorf("check for a request to rotate the session keys: %w", err)
 	}
-	if err = errors.Join(errKey, err); !changed && !requested && !k.secrets.Due() {
+	if err = errors.Join(errKey, err); !changed && !requested && !due {
 		return err
 	}
-	if requested || k.secrets.Due() {
-		if e := k.rotate(); e != nil {
+	if requested || due {
+		if e := k.rotate(ctx); e != nil {
 			return errors.Join(err, fmt.Errorf("rotate the session keys: %w", e))
 		}
 	}
@@ -125,24 +140,27 @@ func (k *keyUpkeep) flushDenied() error {
 }
 
 // rotate makes a new session key and drops the data of minions that are no longer accepted.
-func (k *keyUpkeep) rotate() error {
+func (k *keyUpkeep) rotate(ctx context.Context) error {
 	if err := k.secrets.Rotate(); err != nil {
 		return err
 	}
 	k.log.Info("Rotating master AES key")
-	return errors.Join(k.bus.Fire("key", data.NewMap("rotate_aes_key", true)), k.forgetSessions(),
+	return errors.Join(k.bus.Fire("key", data.NewMap("rotate_aes_key", true)), k.forgetSessions(ctx),
 		k.forgetData())
 }
 
 // forgetSessions drops the session keys and queued jobs of minions that are not accepted.
-func (k *keyUpkeep) forgetSessions() error {
+func (k *keyUpkeep) forgetSessions(ctx context.Context) error {
+	if !k.offline.knowsKeys() {
+		return nil
+	}
 	accepted, err := k.idsOf(pki.Accepted)
 	if err != nil {
 		return err
 	}
 	k.presence.Forget(accepted)
 	k.versions.Prune(accepted)
-	return errors.Join(k.offline.forget(accepted), k.secrets.Prune(accepted))
+	return errors.Join(k.offline.forget(ctx, accepted), k.secrets.Prune(accepted))
 }
 
 // forgetData drops grains, pillar, mine and pushed files of minions without any key (salt/key.py,

@@ -180,6 +180,7 @@ type Master struct {
 	returners []daemon.Part // of event_return and ext_job_cache
 	programs  []daemon.Part // engines and ext_processes
 	closers   []func() error
+	clustered bool // this master is to be in a cluster
 }
 
 // openPorts are the ports and sockets of a master.
@@ -219,7 +220,10 @@ func New(ctx context.Context, cfg *config.Master, o Options) (*Master, error) {
 }
 
 // openAll opens what New opens, and assembles the parts. On error the caller closes what is open.
-func (m *Master) openAll(ctx context.Context, o Options) error {
+func (m *Master) openAll(ctx context.Context, o Options) (err error) {
+	if m.clustered, err = inCluster(m.cfg, o.Log); err != nil {
+		return err
+	}
 	if err := m.bind(ctx, o); err != nil {
 		return err
 	}
@@ -236,11 +240,11 @@ func (m *Master) openAll(ctx context.Context, o Options) error {
 		return err
 	}
 	p.recallWatched(ctx)
-	return m.assemble(p)
+	return m.assemble(ctx, p)
 }
 
 // assemble wires the parts into what Run runs.
-func (m *Master) assemble(p *parts) (err error) {
+func (m *Master) assemble(ctx context.Context, p *parts) (err error) {
 	m.parts = p
 	m.signIn, err = newSignIn(p.base, p.keyring, m.cfg, p.presence,
 		portOf(m.publish.Addr(), m.cfg.PublishPort))
@@ -260,22 +264,39 @@ func (m *Master) assemble(p *parts) (err error) {
 	pub := newPublishing(p)
 	m.requests = newRequests(p, pub)
 	m.batches = newBatches(p.base, p.batches, pub)
+	if err := m.assembleMember(ctx, p, pub); err != nil {
+		return err
+	}
 	pub.taken = func(id job.ID) bool { return m.batches.has(id) || pub.offline.Has(id) }
 	maps.Copy(m.requests.clear, batchCommands(m.batches))
 	m.server = channel.NewServer(p.key, p.keys, p.secrets, m.signIn, m.requests,
 		channel.ServerOptions{
 			Admission: admission(m.cfg), OnRequest: p.presence.note, Versions: p.versions,
-			Log: p.log,
+			Executed: p.bridge.tellRequest, Log: p.log,
 		})
+	if p.bridge != nil {
+		p.bridge.done = m.server.Remember
+	}
 	if port, ok := m.publish.(Identifier); ok {
 		port.SetIdentify(m.server.Identify)
 	}
 	m.maint = newMaintenance(p, pub)
 	m.maint.succession = newSuccession(p.base, p.keyring, m.cfg, p.sender, m.server, m.signIn)
-	m.reactions = newReactions(p.base, m.cfg, p.render, p.control, pub, p.files)
-	m.schedule, err = newScheduled(p.base, m.cfg, p.control.runners, p.own, slices.Concat(m.maint.tasks(),
+	m.reactions = newReactions(p.base, m.cfg, p.render, p.control, pub, p.files,
+		p.member.reactions())
+	m.schedule, err = newScheduled(p, slices.Concat(m.maint.tasks(),
 		p.files.tasks(), sourceTasks(p.o.Sources, p.base)))
 	return err
+}
+
+// assembleMember connects the parts with those of the other masters of a cluster, if there is one.
+func (m *Master) assembleMember(ctx context.Context, p *parts, pub *publishing) error {
+	if p.member == nil {
+		return nil
+	}
+	m.batches.lead = p.member.lead
+	p.batchChanged = m.batches.changed
+	return p.member.openStreams(ctx, m, pub, p.returning)
 }
 
 // Renew applies a reloaded configuration. cfg is the result of config.Master.Renew, so it differs

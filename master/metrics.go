@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
@@ -24,6 +25,7 @@ func (m *Master) bindMetrics(ctx context.Context, o Options) error {
 		Samples:     m.samples(),
 		Parts:       m.partStates,
 		Ready:       m.ready,
+		Notes:       func() []string { return m.parts.member.unknownKeys() },
 		Log:         o.Log,
 		Now:         o.Now,
 	})
@@ -48,7 +50,7 @@ func (m *Master) ready() error {
 	if trouble := m.group.Trouble(); trouble != "" {
 		return errors.New(trouble)
 	}
-	return nil
+	return m.parts.member.quorum()
 }
 
 // samples returns the master's own metrics.
@@ -76,10 +78,43 @@ func (m *Master) samples() []metrics.Sample {
 			Value: func() float64 { return float64(m.batches.count()) },
 		},
 	}
+	if m.clustered {
+		samples = append(samples, m.clusterSamples()...)
+	}
 	samples = append(samples, portSamples("request",
 		func() transport.Stats { return m.reply.Stats() })...)
 	return append(samples, portSamples("publish",
 		func() transport.Stats { return m.publish.Stats() })...)
+}
+
+// clusterSamples returns the metrics of a member of a cluster.
+func (m *Master) clusterSamples() []metrics.Sample {
+	sample := func(name, help string, value func(*member) uint64) metrics.Sample {
+		return metrics.Sample{Name: "brine_cluster_" + name, Help: help,
+			Counter: strings.HasSuffix(name, "_total"),
+			Value:   func() float64 { return float64(value(m.parts.member)) }}
+	}
+	return []metrics.Sample{
+		sample("quorum", "1 while a majority of the NATS servers takes what this master writes, else 0",
+			func(c *member) uint64 { return oneIf(c.quorum() == nil) }),
+		sample("leader", "1 while this master leads the cluster, else 0",
+			func(c *member) uint64 { return oneIf(c.lead.leads()) }),
+		sample("orders_behind", "Jobs of the cluster that this master has not carried out yet", (*member).ordersBehind),
+		sample("returns_behind", "Returns of the cluster that this master has not stored yet", (*member).returnsBehind),
+		sample("spooled_returns", "Returns that wait on the disk of this master for the cluster",
+			func(c *member) uint64 { return uint64(c.spool.Len()) }),
+		sample("key_conflicts_total", "Keys that two masters of the cluster have changed at one time",
+			func(c *member) uint64 { conflicts, _ := c.files.Status(); return conflicts }),
+		sample("unknown_key_entries_total", "Entries of the cluster that are sealed with a key that this master lacks",
+			(*member).leftOut),
+	}
+}
+
+func oneIf(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // accepted returns the number of accepted keys.

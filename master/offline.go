@@ -38,12 +38,26 @@ type offline struct {
 	pub      *publishing
 
 	deliveries *deliveries // nil in tests
+	// tells other members of a cluster that a Brine minion has signed in; nil if there are none
+	signedIn func(minion string)
+	// reports whether the key directories are those of the cluster; nil if there is none
+	keysSettled func() bool
 
 	// ids of Brine minions, which never run a job twice, with their last sign-in
 	brine  sync.Map
 	sent   map[waiting]time.Time // when a job was sent to a minion
 	doubts map[waiting]time.Time // since when it is unknown whether a job was sent
 	nudged time.Time             // last ping of silent minions
+
+	attempt attempt
+}
+
+// An attempt is the sending of a queued job, of which other members of a cluster may be sending the
+// same.
+type attempt struct {
+	mu    sync.Mutex
+	w     waiting // what is being sent
+	begun bool    // its sending had begun before, or has at another member since
 }
 
 // waiting is a job for one minion.
@@ -116,30 +130,27 @@ func (o *offline) life(load, kwargs *data.Map) time.Duration {
 	return time.Duration(min(seconds, int64(maxQueueLife/time.Second))) * time.Second
 }
 
-// put queues a job if its sender asks for that, and returns the minions that are away for which it
-// is queued, and when the queued job expires. Without such minions the time has no meaning.
-func (o *offline) put(
-	ctx context.Context, load, kwargs *data.Map, j *returners.Job,
-) (queued []string, until time.Time) {
+// plan returns what is to be queued of a job, if its sender asks for that; else nil.
+func (o *offline) plan(ctx context.Context, load, kwargs *data.Map, j *returners.Job) *queue.Item {
 	life := o.life(load, kwargs)
 	if life == 0 || len(j.Minions) == 0 {
-		return nil, time.Time{}
+		return nil
 	}
 	item, err := o.itemFor(ctx, load, kwargs, j)
 	if err != nil {
 		o.log.WithError(err).Warnf("queue job %s", j.ID)
-		return nil, time.Time{}
+		return nil
 	}
 	if len(item.Minions) == 0 {
-		return nil, time.Time{}
+		return nil
 	}
 	if err := o.senders.authorize(ctx, item.Owner, load, item.Minions); err != nil {
 		o.log.WithError(err).
 			Warnf("Job %s is not queued for minions that are away: its sender may not send it later", j.ID)
-		return nil, time.Time{}
+		return nil
 	}
 	item.Expires = o.now().Add(life)
-	return o.store(item), item.Expires
+	return &item
 }
 
 // itemFor returns the queue item of a job, for the minions that are away and those of the connected
@@ -199,9 +210,13 @@ func (o *offline) connectedOf(j *returners.Job, isSure func(id string) bool) (id
 	return ids
 }
 
+// knowsKeys reports whether a minion without a key is certainly not accepted. A member that has just
+// joined its cluster lacks keys.
+func (o *offline) knowsKeys() bool { return o.keysSettled == nil || o.keysSettled() }
+
 // forget drops the state and the queued jobs of minions without an accepted key. A later minion
-// with the same id is another one.
-func (o *offline) forget(accepted func(id string) bool) error {
+// with the same id is another one. Other members of a cluster learn of it, also those that are down.
+func (o *offline) forget(ctx context.Context, accepted func(id string) bool) error {
 	o.brine.Range(func(id, _ any) bool {
 		if !accepted(id.(string)) {
 			o.brine.Delete(id)
@@ -220,19 +235,26 @@ func (o *offline) forget(accepted func(id string) bool) error {
 		errs = append(errs, err)
 		for _, e := range gone {
 			o.abandon(waiting{e.ID, e.Minion}, textNoKey)
+			if o.pub.cluster != nil {
+				errs = append(errs, o.pub.cluster.unqueue(ctx, unqueued{id: e.ID,
+					minions: []string{e.Minion}, state: returners.Gone, why: textNoKey}))
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // forgetDeleted forgets minions whose key was deleted or rejected.
-func (o *offline) forgetDeleted() error {
+func (o *offline) forgetDeleted(ctx context.Context) error {
+	if !o.knowsKeys() {
+		return nil
+	}
 	ids, err := o.keys.List(pki.Accepted)
 	if err != nil {
 		return fmt.Errorf("list keys: %w", err)
 	}
 	slices.Sort(ids)
-	return o.forget(func(id string) bool {
+	return o.forget(ctx, func(id string) bool {
 		_, ok := slices.BinarySearch(ids, id)
 		return ok
 	})
@@ -267,6 +289,14 @@ func (o *offline) markDone(id job.ID, minion string) {
 
 // noteBrine records that a Brine minion has signed in. It never runs a job twice.
 func (o *offline) noteBrine(minion string) {
+	o.noteBrineElsewhere(minion)
+	if o.signedIn != nil {
+		o.signedIn(minion)
+	}
+}
+
+// noteBrineElsewhere is noteBrine for a sign-in at another member of the cluster.
+func (o *offline) noteBrineElsewhere(minion string) {
 	o.brine.Store(minion, o.now())
 	o.deliveries.signedIn(minion)
 }
@@ -279,13 +309,10 @@ func (o *offline) sendQueued(ctx context.Context) error {
 		clear(o.doubts)
 		return nil
 	}
-	if err := o.forgetDeleted(); err != nil {
+	if err := o.forgetDeleted(ctx); err != nil {
 		return err
 	}
-	cancelled, expired, err := o.queue.Sweep()
-	for _, e := range cancelled {
-		o.abandon(waiting{e.ID, e.Minion}, textCancelled)
-	}
+	expired, err := o.sweep(ctx)
 	for _, e := range expired {
 		o.miss(waiting{e.ID, e.Minion}, textExpired)
 	}
@@ -305,6 +332,99 @@ func (o *offline) sendQueued(ctx context.Context) error {
 	return err
 }
 
+// keepQueued does what a member of a cluster that does not lead does with its queue. It takes what
+// was cancelled here from the queues of all, and drops what is expired; the leader announces that. It
+// must not be called concurrently, also not with sendQueued.
+func (o *offline) keepQueued(ctx context.Context) error {
+	clear(o.doubts) // of an earlier lead
+	if o.queue == nil || o.queue.Len() == 0 {
+		clear(o.sent)
+		return nil
+	}
+	err := o.forgetDeleted(ctx)
+	expired, errSweep := o.sweep(ctx)
+	for _, e := range expired {
+		o.note(waiting{e.ID, e.Minion}, returners.Missed, textExpired)
+	}
+	return errors.Join(err, errSweep)
+}
+
+// sweep removes what was cancelled and what is expired, and returns the latter.
+func (o *offline) sweep(ctx context.Context) (expired []queue.Entry, err error) {
+	if o.pub.cluster == nil {
+		cancelled, expired, err := o.queue.Sweep()
+		for _, e := range cancelled {
+			o.abandon(waiting{e.ID, e.Minion}, textCancelled)
+		}
+		return expired, err
+	}
+	err = o.cancelEverywhere(ctx)
+	expired, errExpire := o.queue.Expire()
+	return expired, errors.Join(err, errExpire)
+}
+
+// cancelEverywhere takes what was cancelled here from the queues of all members of the cluster. What
+// it cannot write is tried again at the next check.
+func (o *offline) cancelEverywhere(ctx context.Context) error {
+	list, err := o.queue.Cancellations()
+	for _, c := range list {
+		errDone := o.unqueue(ctx, unqueued{id: c.ID, minions: c.Minions, state: returners.Gone,
+			why: textCancelled})
+		if errDone == nil {
+			errDone = o.queue.Settle(c)
+		}
+		err = errors.Join(err, errDone)
+	}
+	return err
+}
+
+// An unqueued is a job that is taken from the queue of minions that do not get it.
+type unqueued struct {
+	id      job.ID
+	minions []string
+	state   returners.State // to record of each; "" records nothing
+	why     string
+}
+
+// unqueue takes a job from the queue, in a cluster from those of all members.
+func (o *offline) unqueue(ctx context.Context, u unqueued) error {
+	if len(u.minions) == 0 {
+		return nil
+	}
+	if o.pub.cluster == nil {
+		return o.drop(u)
+	}
+	if err := o.pub.cluster.unqueue(ctx, u); err != nil {
+		return fmt.Errorf("take job %s from the queues of the cluster: %w", u.id, err)
+	}
+	return nil
+}
+
+// missElsewhere takes a job from the queues of all members of a cluster for those of minions for which
+// it is queued: they have missed it. A master alone does nothing.
+func (o *offline) missElsewhere(ctx context.Context, id job.ID, minions []string, why string) error {
+	if o.pub.cluster == nil {
+		return nil
+	}
+	return o.unqueue(ctx, unqueued{id: id, state: returners.Missed, why: why,
+		minions: slices.DeleteFunc(slices.Clone(minions),
+			func(minion string) bool { return !o.waits(id, minion) })})
+}
+
+// drop takes a job from the queue of this master, and records why of the minions for which it waited.
+func (o *offline) drop(u unqueued) error {
+	if o.queue == nil {
+		return nil
+	}
+	gone, err := o.queue.Drop(u.id, u.minions...)
+	for _, e := range gone {
+		if u.state != "" {
+			o.note(waiting{e.ID, e.Minion}, u.state, u.why)
+		}
+	}
+	return err
+}
+
 // merge returns the union of a and b, sorted.
 func merge(a, b []string) []string {
 	all := slices.Concat(a, b)
@@ -312,15 +432,17 @@ func merge(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-func (o *offline) abandon(w waiting, why string) {
+// note records that a minion does not get a job, and logs it.
+func (o *offline) note(w waiting, state returners.State, why string) {
 	o.log.Warnf("Queued job %s of minion %s: %s", w.id, w.minion, why)
-	o.track(w.id, w.minion, returners.Gone, why)
+	o.track(w.id, w.minion, state, why)
 }
+
+func (o *offline) abandon(w waiting, why string) { o.note(w, returners.Gone, why) }
 
 // miss records and announces that a minion did not get a job.
 func (o *offline) miss(w waiting, why string) {
-	o.log.Warnf("Queued job %s of minion %s: %s", w.id, w.minion, why)
-	o.track(w.id, w.minion, returners.Missed, why)
+	o.note(w, returners.Missed, why)
 	o.pub.announceMissed(w.id, w.minion, why)
 }
 
@@ -357,22 +479,24 @@ func (o *offline) handOver(ctx context.Context, item queue.Item, w waiting, begu
 	switch {
 	// deliveries has asked meanwhile whether it has the job
 	case sent && !brine && now.Sub(last).Abs() >= doubtLife:
+		if err := o.unqueue(ctx, unqueued{id: w.id, minions: []string{w.minion}}); err != nil {
+			return err
+		}
 		delete(o.sent, w)
-		_, err := o.queue.Done(w.id, w.minion)
-		return err
+		return nil
 	case sent && !brine: // it may be a Brine minion that is about to sign in
 		return nil
 	case sent && now.Sub(last).Abs() < queueAgain && !came.(time.Time).After(last):
 		return nil
 	case begun && !brine:
-		return o.doubt(w, now)
+		return o.doubt(ctx, w, now)
 	}
 	load, err := loadOf(item)
 	if err != nil {
 		return err
 	}
 	if err := o.senders.authorize(ctx, item.Owner, load, item.Minions); err != nil {
-		return o.refuse(w, err)
+		return o.refuse(ctx, w, err)
 	}
 	if sent, err := o.send(ctx, item, load, w); !sent {
 		return err
@@ -399,26 +523,65 @@ func (o *offline) send(
 	if err != nil {
 		return false, fmt.Errorf("send queued job %s to minion %s: %w", w.id, w.minion, err)
 	}
-	if waits, err := o.queue.Begin(w.id, w.minion); err != nil || !waits {
+	if err := o.pub.mayLead(ctx); err != nil {
+		return false, fmt.Errorf("send queued job %s to minion %s: %w", w.id, w.minion, err)
+	}
+	if waits, err := o.try(w); err != nil || !waits {
 		return false, err
 	}
-	if err := o.pub.publisher.Publish(pub, []string{w.minion}); err != nil {
+	err = o.pub.sendAgain(ctx, pub, []string{w.minion}, true)
+	if errors.Is(err, errUnrecorded) {
+		err = errors.Join(err, o.withdraw(w))
+	}
+	if err != nil {
 		return false, fmt.Errorf("send queued job %s to minion %s: %w", w.id, w.minion, err)
 	}
 	return true, nil
 }
 
-// refuse drops a job that its user may no longer send.
-func (o *offline) refuse(w waiting, why error) error {
-	o.log.WithError(why).Warnf("Queued job %s of minion %s is not sent", w.id, w.minion)
-	o.track(w.id, w.minion, returners.Refused, textRights)
-	_, err := o.queue.Done(w.id, w.minion)
+// try records that sending a job begins. It reports false if the job is not queued any more.
+func (o *offline) try(w waiting) (waits bool, err error) {
+	o.attempt.mu.Lock()
+	defer o.attempt.mu.Unlock()
+	o.attempt.w, o.attempt.begun = w, o.queue.Begun(w.id, w.minion)
+	return o.queue.Begin(w.id, w.minion)
+}
+
+// withdraw records that nothing was sent, unless an earlier attempt or another member may have sent
+// the job.
+func (o *offline) withdraw(w waiting) error {
+	o.attempt.mu.Lock()
+	defer o.attempt.mu.Unlock()
+	if o.attempt.begun {
+		return nil
+	}
+	return o.queue.Withdraw(w.id, w.minion)
+}
+
+// begun notes that another master of the cluster has sent a queued job to its minion.
+func (o *offline) begun(id job.ID, minion string) error {
+	if o.queue == nil {
+		return nil
+	}
+	o.attempt.mu.Lock()
+	defer o.attempt.mu.Unlock()
+	if o.attempt.w == (waiting{id, minion}) {
+		o.attempt.begun = true
+	}
+	_, err := o.queue.Begin(id, minion)
 	return err
+}
+
+// refuse drops a job that its user may no longer send.
+func (o *offline) refuse(ctx context.Context, w waiting, why error) error {
+	o.log.WithError(why).Warnf("Queued job %s of minion %s is not sent", w.id, w.minion)
+	return o.unqueue(ctx, unqueued{id: w.id, minions: []string{w.minion}, state: returners.Refused,
+		why: textRights})
 }
 
 // doubt abandons a job that an earlier master may have sent. It first waits for doubtLife: a Brine
 // minion signs in soon after it is back, and then gets the job.
-func (o *offline) doubt(w waiting, now time.Time) error {
+func (o *offline) doubt(ctx context.Context, w waiting, now time.Time) error {
 	since, ok := o.doubts[w]
 	if !ok {
 		o.doubts[w] = now
@@ -428,10 +591,13 @@ func (o *offline) doubt(w waiting, now time.Time) error {
 	if now.Sub(since).Abs() < doubtLife {
 		return nil
 	}
+	if err := o.unqueue(ctx, unqueued{id: w.id, minions: []string{w.minion}, state: returners.Missed,
+		why: textDoubt}); err != nil {
+		return err
+	}
 	delete(o.doubts, w)
-	o.miss(w, textDoubt)
-	_, err := o.queue.Done(w.id, w.minion)
-	return err
+	o.pub.announceMissed(w.id, w.minion, textDoubt)
+	return nil
 }
 
 // loadOf decodes the publish load of a queued job.

@@ -19,6 +19,8 @@ import (
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/cluster"
+	"github.com/brineproject/brine/cluster/replica"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
@@ -55,10 +57,15 @@ type parts struct {
 	gate     *gatekeeper
 	presence *presence
 	sender   *channel.Publisher
-	files    *fileServer
-	compiler *pillarCompiler
-	tops     *masterTops
-	control  *control
+	// handles returns; set by newRequests
+	returning *returning
+	files     *fileServer
+	compiler  *pillarCompiler
+	tops      *masterTops
+	control   *control
+	syndics   *syndics // nil if no syndic may connect
+	bridge    *bridge  // to other members of a cluster; nil for a master without one
+	member    *member  // the same
 }
 
 // base is what most components of a master share.
@@ -71,11 +78,12 @@ type base struct {
 	log      logrus.FieldLogger
 }
 
-func newBase(cfg *config.Master, o Options) base {
+// newBase makes the base of a master. share gets the events for other masters; nil if there are none.
+func newBase(cfg *config.Master, o Options, share func(eventbus.Event)) base {
 	b := base{
 		settings: newSettings(cfg),
 		bus: eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log,
-			Private: reactor.Private}),
+			Private: reactor.Private, Share: share}),
 		ids:   job.NewIDs(o.Now),
 		quiet: &loglimit.Limiter{Now: o.Now},
 		now:   o.Now,
@@ -107,10 +115,12 @@ type storage struct {
 	jobs    returners.JobCache
 	markers *markers // of jobs, for other programs
 	data    *minionData
-	batches cache.Bank   // records of batches; runners have no access to it
-	queue   *queue.Queue // for minions that are away; nil if it cannot be opened
-	ext     *extCache    // nil if there is no ext_job_cache
-	mirror  *mirror      // nil if jobs are not mirrored
+	batches cache.Bank // records of batches; runners have no access to it
+	// called after another master of the cluster has changed a record of a batch
+	batchChanged func(bank string, id job.ID)
+	queue        *queue.Queue // for minions that are away; nil if it cannot be opened
+	ext          *extCache    // nil if there is no ext_job_cache
+	mirror       *mirror      // nil if jobs are not mirrored
 	// a master_job_cache, and an ext_job_cache, of users' own code; nil if there is none
 	ownJobs, ownExt *ownReturner
 }
@@ -138,9 +148,21 @@ func newFunctions(o Options, files *fileserver.Server) functions {
 
 // open opens keys, caches and the other files of a master, and makes the parts that use them.
 func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
-	p := &parts{cfg: cfg, o: o, base: newBase(cfg, o), own: newOwnCode(o.Own, o.Log)}
-	if err := p.openKeys(); err != nil {
+	p := &parts{cfg: cfg, o: o, own: newOwnCode(o.Own, o.Log)}
+	if m.clustered {
+		p.bridge = newBridge()
+	}
+	p.base = newBase(cfg, o, sharing(p.bridge))
+	if err := m.joinCluster(ctx, p); err != nil {
 		return nil, err
+	}
+	if err := p.openKeys(ctx); err != nil {
+		return nil, err
+	}
+	if p.member != nil {
+		if err := p.member.openKeys(ctx, m, p.keys); err != nil {
+			return nil, err
+		}
 	}
 	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
 		return nil, err
@@ -168,10 +190,14 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 	p.watchers = newWatchers(portOf(m.reply.Addr(), cfg.RetPort))
 	p.queue = m.openQueue(p.base)
 	p.presence = newPresence(m.publish, lastConnected(cfg.CacheDir, o.Log), p.settings, o.Now)
+	p.presence.others = p.member.elsewhere()
 	p.presence.onDuplicate = func(id, host, other string) {
 		o.Log.Warnf(
 			"Minion %s sends from %s and %s alternately with one key; a copied host needs an id and a key of its own",
 			id, host, other)
+	}
+	if p.syndics, err = openSyndics(p); err != nil {
+		return nil, err
 	}
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
 		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering,
@@ -181,7 +207,7 @@ func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*part
 }
 
 // openKeys opens the key directories and the key of the master.
-func (p *parts) openKeys() (err error) {
+func (p *parts) openKeys(ctx context.Context) (err error) {
 	cfg := p.cfg
 	p.drop = &pki.DropFile{Dir: cfg.CacheDir}
 	if p.keys, err = pki.Open(cfg.PKIDir,
@@ -189,6 +215,9 @@ func (p *parts) openKeys() (err error) {
 		return err
 	}
 	protectKeys(p.keys, cfg, p.log)
+	if err := p.member.shareKeys(ctx, p.keys, cfg); err != nil {
+		return err
+	}
 	p.key, err = ownKey(p.keys, masterKey, cfg.KeySize, "key_pass", cfg.KeyPass)
 	return err
 }
@@ -206,13 +235,14 @@ func (p *parts) recallWatched(ctx context.Context) {
 
 // openGate makes the part that decides who may do what.
 func (m *Master) openGate(p *parts) error {
-	gate, err := auth.New(p.access(p.cfg))
+	o := p.access(p.cfg)
+	gate, err := auth.New(o)
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, gate.Tokens().Close)
 	p.gate = &gatekeeper{gate, p.quiet, p.log}
-	return nil
+	return p.member.openTokens(o.TokenDir)
 }
 
 // openCaches opens the caches in the cachedir.
@@ -226,18 +256,29 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	if p.secrets, err = channel.NewSecrets(sessions, cfg.PublishSession); err != nil {
 		return err
 	}
+	if err := p.member.shareSession(ctx, p.secrets); err != nil {
+		return err
+	}
 	bank, err := localfs.Open(cfg.CacheDir)
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, bank.Close)
-	p.data = &minionData{bank: bank}
+	p.data = &minionData{}
+	if p.data.bank, err = p.member.share(m, bank, cluster.Data, replica.Options{Lazy: []string{"minions"}}); err != nil {
+		return err
+	}
 	orders, err := localfs.Open(filepath.Join(cfg.CacheDir, batchDir))
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, orders.Close)
-	p.batches = orders
+	p.batches, err = p.member.share(m, orders, cluster.Batches, replica.Options{
+		Durable: []string{batchBank, stopBank},
+		Changed: func(bank, id string) { p.batchChanged(bank, job.ID(id)) }})
+	if err != nil {
+		return err
+	}
 	if p.jobs, err = p.o.Jobs(ctx); err != nil {
 		return err
 	}
@@ -334,6 +375,7 @@ func newPublishing(p *parts) *publishing {
 		publisher:    p.sender,
 		masterID:     masterID,
 		orderMasters: p.cfg.OrderMasters,
+		syndics:      p.syndics,
 		taken:        func(job.ID) bool { return false },
 		watchers:     p.watchers,
 	}
@@ -373,6 +415,7 @@ func newControl(p *parts) (*control, error) {
 			Locks:     p.files.Server,
 			Pillar:    p.compiler,
 			GitPillar: gitpillar.Among(p.o.Sources),
+			Cluster:   p.member.asMember(),
 		})
 	}
 	c := &control{base: p.base, id: p.cfg.ID, gate: p.gate, watchers: p.watchers, jobs: p.jobs,
@@ -392,11 +435,13 @@ func (p *parts) reader() returners.JobReader {
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
 	ret := &returning{base: p.base, jobs: p.jobs, mirror: p.mirror, ownJobs: p.ownJobs, keys: p.keys,
-		presence: p.presence, progress: pub.progress, cacheReturns: p.keepsReturns(),
+		presence: p.presence, progress: pub.progress, syndics: p.syndics, cacheReturns: p.keepsReturns(),
 		quota: newOwnQuota(p.now,
 			func() time.Duration { return p.settings.config().KeepJobsSeconds })}
 	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence,
 		quiet: p.quiet, log: p.log}
+	p.returning = ret
+	below := &syndicReturns{returning: ret, syndics: p.syndics}
 	pillar := &pillars{base: p.base, data: p.data, presence: p.presence, compiler: p.compiler}
 	peers := newPeers(p.base, pub, newOwners(p.cfg.CacheDir), p.control.call)
 	r := &requests{
@@ -405,9 +450,11 @@ func newRequests(p *parts, pub *publishing) *requests {
 			"publish": {do: pub.publish},
 		},
 		encrypted: map[string]command{
-			"_return":       {do: ret.ret, effect: true},
-			"_minion_event": {do: events.fire, proof: true, effect: true},
-			"_pillar":       {do: pillar.pillar},
+			"_return":        {do: ret.ret, effect: true},
+			"_syndic_return": {do: below.ret, effect: true},
+			"_minion_event": {do: (&syndicEvents{minionEvents: events, syndics: p.syndics}).fire,
+				proof: true, effect: true},
+			"_pillar": {do: pillar.pillar},
 		},
 	}
 	maps.Copy(r.encrypted, fileCommands(p.base, p.files.Server, minionfs.NewInbox(p.cfg.CacheDir)))
@@ -425,7 +472,7 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 	m := &maintenance{
 		base: p.base,
 		keyUpkeep: &keyUpkeep{base: p.base, keyring: p.keyring, data: p.data, compiler: p.compiler,
-			presence: p.presence, offline: pub.offline},
+			presence: p.presence, offline: pub.offline, lead: p.member.leading()},
 		jobUpkeep: &jobUpkeep{base: p.base, jobs: p.jobs, markers: p.markers,
 			owners: newOwners(p.cfg.CacheDir)},
 		interval:   max(p.cfg.LoopInterval, time.Second),
@@ -434,6 +481,9 @@ func newMaintenance(p *parts, pub *publishing) *maintenance {
 			log: p.log.WithField("option", "max_open_files")},
 		tokens:     p.gate.Tokens(),
 		freeMemory: p.o.ReleaseMemory,
+	}
+	if p.syndics != nil {
+		m.syndics = p.syndics.keep
 	}
 	m.files.logLimits(p.cfg.MaxOpenFiles)
 	m.ping = func(ctx context.Context) {

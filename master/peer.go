@@ -169,7 +169,7 @@ func (p *peers) send(ctx context.Context, minion string, j *peerJob) error {
 	if j.limited {
 		send = p.pub.sendTo
 	}
-	_, err := send(ctx, j.load, j.kwargs, j.ids, j.missing)
+	_, err := send(ctx, j.load, j.kwargs, recipients{ids: j.ids, missing: j.missing, own: j.limited})
 	return err
 }
 

@@ -26,8 +26,11 @@ type presence struct {
 	started  time.Time // start of the master
 	// called if a minion sends from two hosts in turn; may be nil
 	onDuplicate func(id, host, other string)
+	links       *syndicLinks // watches the connections, too; nil if there may be no syndics
+	// knows the minions that are connected to other members of a cluster; nil if there are none
+	others *elsewhere
 
-	last    []string // connected at the last announcement
+	last    []string // connected at the last announcement of this master or of the leader
 	version uint64   // version of the index that is in the file
 	written bool     // the file was written
 }
@@ -38,8 +41,16 @@ func newPresence(
 	port PublishPort, before map[string]string, s *settings, now func() time.Time,
 ) *presence {
 	p := &presence{Index: presences.NewIndex(before, now), settings: s, now: now, started: now()}
-	port.WatchPeers(p.Watch)
+	port.WatchPeers(p.watch)
 	return p
+}
+
+// watch is a transport.PeerWatch.
+func (p *presence) watch(was, is *transport.Peer) {
+	p.Watch(was, is)
+	if p.links != nil {
+		p.links.watch(was, is)
+	}
 }
 
 // lastConnected returns the minions that were connected when the last master with this cachedir
@@ -76,11 +87,32 @@ func (p *presence) trusts(c *channel.Command) bool {
 	return !ok || host == transport.HostOf(c.Caller.Remote)
 }
 
-// proved reports whether a minion has proved itself since the master started.
+// proved reports whether a minion has proved itself since the master started, or is connected to
+// another member of the cluster.
 func (p *presence) proved(id string) bool {
 	_, ok := p.Proved(id)
-	return ok
+	return ok || p.others.has(id)
 }
+
+// Connected returns the sorted ids of the minions that are connected to this master, or to another
+// member of its cluster. The list must not be changed.
+func (p *presence) Connected() []string { return p.others.with(p.Index.Connected()) }
+
+// Connections returns the same minions as Connected, with their connections, and the version of that
+// set.
+func (p *presence) Connections() (map[string]presences.Connection, uint64) {
+	version := p.Version() // before the rest, which may be newer
+	all, _ := p.Index.Connections()
+	p.others.merge(all)
+	return all, version
+}
+
+// Version returns a number that changes with the results of Connected and Connections.
+func (p *presence) Version() uint64 { return p.Index.Version() + p.others.edition() }
+
+// Absent returns the ids that are connected neither to this master nor to another member of its
+// cluster, in the given order.
+func (p *presence) Absent(ids []string) []string { return p.others.absent(p.Index.Absent(ids)) }
 
 // returnTime is how long after its start the master waits for minions that were connected before.
 const returnTime = 15 * time.Second
@@ -163,6 +195,15 @@ func (p *presence) announce(bus *eventbus.Bus, log logrus.FieldLogger) {
 		data.NewMap("present", data.Values(now)))); err != nil {
 		log.WithError(err).Error("announce connected minions")
 	}
+}
+
+// follow is what a member of a cluster that does not lead does instead of announce, so that its first
+// announcement says what has changed since the leader's last one.
+func (p *presence) follow(context.Context) error {
+	if p.settings.config().PresenceEvents {
+		p.last = p.Connected()
+	}
+	return nil
 }
 
 // without returns the elements of a that are not in b; both are sorted.

@@ -245,7 +245,11 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	if err := store.SaveJob(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
-	if queued, _ := o.put(t.Context(), load, load.Value("kwargs").(*data.Map), j); len(queued) != 2 {
+	item := o.plan(t.Context(), load, load.Value("kwargs").(*data.Map), j)
+	if item == nil {
+		t.Fatal("nothing is to be queued")
+	}
+	if queued := o.store(*item); len(queued) != 2 {
 		t.Fatalf("queued %v", queued)
 	}
 	for _, id := range []string{"ours1", "real1"} {

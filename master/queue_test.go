@@ -177,7 +177,7 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 		{"salt-key, seen by the maintenance", func(t *testing.T, b *bench, away *offline) {
 			must(t, b.keys.Delete(pki.Accepted, "web1"))
 			m := newMaintenance(b.parts, away.pub)
-			must(t, m.forgetSessions())
+			must(t, m.forgetSessions(t.Context()))
 		}},
 		{"revoke_auth", func(t *testing.T, b *bench, away *offline) {
 			c := commandOf(t, "revoke_auth", "web1", data.NewMap("id", "web1", "preserve_minion_cache", true))

@@ -29,9 +29,11 @@ type reactions struct {
 	version atomic.Uint64                 // of users' own code that the engine knows
 }
 
-// newReactions makes the reactor. Invalid rules are logged and left out.
+// newReactions makes the reactor. Invalid rules are logged and left out. turns decides which master of
+// a cluster reacts to an event; nil means this one.
 func newReactions(
 	b base, cfg *config.Master, inputs render.Brought, c *control, pub *publishing, files *fileServer,
+	turns reactor.Turns,
 ) *reactions {
 	r := &reactions{base: b, pub: pub, control: c, inputs: inputs}
 	if err := r.openEngine(); err != nil {
@@ -42,7 +44,7 @@ func newReactions(
 		Bus: b.bus, Rules: cfg.Reactor, Orders: r, Read: files.read,
 		Key: func() string { return rootKey(cfg.CacheDir, b.log) }, ID: cfg.ID,
 		Workers: cfg.ReactorWorkerThreads, Queue: cfg.ReactorWorkerHWM, Log: b.log,
-		Render: r.render,
+		Render: r.render, Turns: turns,
 	})
 	if err != nil {
 		b.log.WithError(err).Error("Some reactor rules are invalid and left out")
@@ -118,11 +120,8 @@ func (r *reactions) Publish(ctx context.Context, what *reactor.Publication) erro
 	if len(ids) == 0 && !r.pub.orderMasters {
 		return errors.Join(errors.New("no minions matched the target "+data.Str(what.Target)), err)
 	}
-	id := r.ids.Next()
-	load.Set("jid", string(id))
 	load.Set("kwargs", what.Options)
-	_, err = r.pub.send(ctx, load, what.Options, ids, missing)
-	return err
+	return r.pub.sendNew(ctx, load, what.Options, recipients{ids: ids, missing: missing})
 }
 
 // Run calls a runner or wheel function.

@@ -20,7 +20,29 @@ func (p *publishing) republish(
 	if err != nil {
 		return err
 	}
-	return p.publisher.Publish(pub, minions)
+	return p.sendAgain(ctx, pub, minions, false)
+}
+
+// sendAgain sends a publication of an earlier job to minions. queued says that it comes from the
+// queue, which sends a job to a Salt minion once.
+func (p *publishing) sendAgain(
+	ctx context.Context, pub *job.Publication, minions []string, queued bool,
+) error {
+	if p.cluster != nil {
+		return p.cluster.again(ctx, pub, minions, queued)
+	}
+	return p.publisher.Publish(pub, minions, 0)
+}
+
+// sendNew sends a job under a new id.
+func (p *publishing) sendNew(ctx context.Context, load, kwargs *data.Map, to recipients) error {
+	for {
+		load.Set("jid", string(p.ids.Next()))
+		_, err := p.send(ctx, load, kwargs, to)
+		if !errors.Is(err, errTaken) {
+			return err
+		}
+	}
 }
 
 // prepare returns the publication of a job for some of its minions. If its record was dropped
@@ -32,9 +54,12 @@ func (p *publishing) prepare(
 	kwargs.Delete("delimiter") // the target is a list
 	load.Set("tgt", data.Values(minions))
 	load.Set("tgt_type", "list")
-	pub, err := p.publication(load, kwargs)
+	pub, err := p.publication(load, kwargs, nil)
 	if err != nil {
 		return nil, err
+	}
+	if p.orderMasters {
+		keepOwn(pub)
 	}
 	if _, err := p.jobs.Job(ctx, item.ID); errors.Is(err, returners.ErrUnknownJob) {
 		err = p.jobs.SaveJob(
@@ -54,9 +79,7 @@ func (p *publishing) prepare(
 func (p *publishing) ping(ctx context.Context, minions []string) {
 	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "test.ping",
 		"arg", []any{}, "tgt_type", "list", "ret", "", "user", p.fleet.settings.config().User)
-	id := p.ids.Next()
-	load.Set("jid", string(id))
-	if _, err := p.send(ctx, load, nil, minions, nil); err != nil {
+	if err := p.sendNew(ctx, load, nil, recipients{ids: minions, own: true}); err != nil {
 		p.log.WithError(err).Error("ping minions with queued jobs")
 	}
 }
@@ -72,9 +95,7 @@ func (p *publishing) pingConnected(ctx context.Context, who *presence, known boo
 	}
 	ids, missing, err := p.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), "")
 	if err == nil && len(ids) > 0 {
-		id := p.ids.Next()
-		load.Set("jid", string(id))
-		_, err = p.send(ctx, load, nil, ids, missing)
+		err = p.sendNew(ctx, load, nil, recipients{ids: ids, missing: missing, own: true})
 	}
 	if err != nil {
 		p.log.WithError(err).Error("ping minions after rotating the session key")
@@ -86,9 +107,7 @@ func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) er
 	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "saltutil.find_job",
 		"arg", []any{string(about)}, "tgt_type", "list", "ret", "", "user",
 		p.fleet.settings.config().User)
-	id := p.ids.Next()
-	load.Set("jid", string(id))
-	if _, err := p.send(ctx, load, nil, minions, nil); err != nil {
+	if err := p.sendNew(ctx, load, nil, recipients{ids: minions, own: true}); err != nil {
 		return fmt.Errorf("ask who runs job %s: %w", about, err)
 	}
 	return nil

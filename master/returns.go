@@ -34,8 +34,32 @@ type returning struct {
 	keys         *pki.Dir
 	presence     *presence
 	progress     *progress
+	syndics      *syndics // nil if there are none
 	quota        *ownQuota
-	cacheReturns bool // job_cache
+	cacheReturns bool      // job_cache
+	cluster      returnLog // nil if this master is alone
+}
+
+// A returnLog brings returns to all masters of a cluster.
+type returnLog interface {
+	// add returns when the return cannot be lost any more.
+	add(ctx context.Context, ret *admitted) error
+	// catchUp returns when this master knows all jobs that the cluster knows now.
+	catchUp(ctx context.Context) error
+}
+
+// An admitted return is one that its minion may send.
+type admitted struct {
+	jid    job.ID
+	minion string
+	fields payload.Fields
+	raw    data.Raw // fields as stored
+	job    *returners.Job
+	fresh  bool      // job is to be saved first
+	own    bool      // the minion has ordered the job itself
+	at     time.Time // when it was received
+	remote bool      // another master of the cluster received it
+	old    bool      // others have announced it before this master started
 }
 
 // errRefused is wrapped for returns that are not accepted.
@@ -59,6 +83,9 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 		return false, nil
 	}
 	load.Delete("sig")
+	if r.syndics != nil {
+		r.syndics.NoteMinion(id)
+	}
 	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
 	// A received return is stored even if the minion no longer waits for the reply.
 	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body); err != nil {
@@ -123,31 +150,72 @@ func (r *returning) store(
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
-	switch err := r.admit(ctx, &known, id, len(raw)); {
-	case errors.Is(err, errRepeated):
+	if !r.admit(ctx, &known, id, len(raw)) {
 		return nil
-	case err != nil:
+	}
+	a := &admitted{jid: jid, minion: id, fields: load, raw: raw, job: known.Job, fresh: known.fresh,
+		own: known.own, at: r.now()}
+	if r.cluster != nil {
+		return r.cluster.add(ctx, a)
+	}
+	return r.keep(ctx, a)
+}
+
+// keep stores a return and announces it.
+func (r *returning) keep(ctx context.Context, a *admitted) error {
+	if err := r.keepJob(ctx, a); err != nil {
 		return err
 	}
-	if r.cacheReturns && !known.NoCache {
-		fresh, err := r.jobs.SaveReturn(ctx, jid,
-			&returners.Return{Minion: id, Load: raw, Received: r.now()})
+	if r.keeps(a) {
+		fresh, err := r.jobs.SaveReturn(ctx, a.jid,
+			&returners.Return{Minion: a.minion, Load: a.raw, Received: a.at})
 		// the record of a new job stays, and counts
-		if (err != nil || !fresh) && known.own && !known.fresh {
-			r.quota.refund(id, len(raw))
+		if (err != nil || !fresh) && a.own && !a.fresh {
+			r.refund(a)
 		}
 		if err != nil || !fresh {
 			return err
 		}
-		r.mirror.add(jid, id, raw)
-		r.ownJobs.addReturn(jid, id, raw)
+		r.mirror.add(a.jid, a.minion, a.raw)
+		if !a.remote {
+			r.ownJobs.addReturn(a.jid, a.minion, a.raw)
+		}
 	}
-	r.progress.returned(ctx, known.Job, jid, id, load)
-	if err := r.bus.FireMap(eventbus.Tagify("job", string(jid), "ret", id), raw); err != nil {
-		r.log.WithError(err).Errorf("announce return of minion %s for job %s", id, jid)
+	if a.old {
+		r.progress.queue.markDone(a.jid, a.minion)
+		return nil
 	}
-	r.announceFailures(jid, id, load)
+	r.progress.returned(ctx, a.job, a.jid, a.minion, a.fields)
+	if err := r.bus.FireMapHere(eventbus.Tagify("job", string(a.jid), "ret", a.minion), a.raw); err != nil {
+		r.log.WithError(err).Errorf("announce return of minion %s for job %s", a.minion, a.jid)
+	}
+	r.announceFailures(a.jid, a.minion, a.fields)
 	return nil
+}
+
+// keeps reports whether a return goes to the job cache, which recognizes repetitions.
+func (r *returning) keeps(a *admitted) bool { return r.cacheReturns && !a.job.NoCache }
+
+// keepJob saves the job of a return that nobody ordered.
+func (r *returning) keepJob(ctx context.Context, a *admitted) error {
+	if !a.fresh {
+		return nil
+	}
+	err := r.jobs.SaveJob(ctx, a.job)
+	if err != nil && a.own {
+		r.refund(a) // it is not stored, and the minion sends it again
+	}
+	if err == nil && !a.remote {
+		r.ownJobs.addJob(a.job)
+	}
+	return err
+}
+
+// refund gives a minion back what a return took of its quota here.
+func (r *returning) refund(a *admitted) {
+	if !a.remote {
+		r.quota.refund(a.minion, len(a.raw))
+	}
 }
 
 // rewritten returns a load in its stored form, and its fields. A long load is rewritten in its own
@@ -161,36 +229,22 @@ func rewritten(load payload.Fields, body []byte) (data.Raw, payload.Fields, erro
 	return raw, load, err
 }
 
-// errRepeated is returned by admit for a return that is already in the job cache.
-var errRepeated = errors.New("the return is already stored")
-
-// admit saves a new job that nobody ordered. If its minion exceeds its quota of such jobs, the
-// return is not stored, but still announced once.
-func (r *returning) admit(ctx context.Context, known *returned, id string, size int) error {
-	switch {
-	case !known.own:
-	case !r.quota.take(id, size):
-		if !known.fresh && r.has(ctx, known.ID, id) {
-			return errRepeated
-		}
-		r.quiet.Warnf(r.log, "own jobs "+id,
-			"Minion %s has exceeded %d returns or %d MiB for jobs that nobody ordered, in the "+
-				"time for which jobs are kept: further ones are not stored",
-			id, ownJobs, ownJobBytes>>20)
-		known.Job = &returners.Job{ID: known.ID, NoCache: true}
-		return nil
+// admit takes a return for a job that nobody ordered from the quota of its minion. If that is
+// exceeded, the return is announced once and not stored. admit reports whether there is anything to
+// do.
+func (r *returning) admit(ctx context.Context, known *returned, id string, size int) bool {
+	if !known.own || r.quota.take(id, size) {
+		return true
 	}
-	if !known.fresh {
-		return nil
+	if !known.fresh && r.has(ctx, known.ID, id) {
+		return false
 	}
-	err := r.jobs.SaveJob(ctx, known.Job)
-	if err != nil && known.own {
-		r.quota.refund(id, size) // it is not stored, and the minion sends it again
-	}
-	if err == nil {
-		r.ownJobs.addJob(known.Job)
-	}
-	return err
+	r.quiet.Warnf(r.log, "own jobs "+id,
+		"Minion %s has exceeded %d returns or %d MiB for jobs that nobody ordered, in the "+
+			"time for which jobs are kept: further ones are not stored",
+		id, ownJobs, ownJobBytes>>20)
+	known.Job, known.fresh = &returners.Job{ID: known.ID, NoCache: true}, false
+	return true
 }
 
 // has reports whether the job cache has the return of a minion for a job.
@@ -214,6 +268,12 @@ func (r *returning) find(
 		return r.adopt(ctx, id, load)
 	}
 	j, err := r.jobs.Job(ctx, jid)
+	if errors.Is(err, returners.ErrUnknownJob) && r.cluster != nil && r.mayBeKnown(jid) {
+		// another master has sent the job, and this one may not know it yet
+		if r.cluster.catchUp(ctx) == nil {
+			j, err = r.jobs.Job(ctx, jid)
+		}
+	}
 	if errors.Is(err, returners.ErrUnknownJob) {
 		unknown, err := r.unknown(jid, id)
 		return unknown, jid, load, err
@@ -222,9 +282,33 @@ func (r *returning) find(
 		return returned{}, "", nil, err
 	}
 	if !expects(j, id) && exactTarget(j) {
-		return returned{}, "", nil, fmt.Errorf("%w: the job was not for this minion", errRefused)
+		if err := r.admitSyndic(ctx, j, id); err != nil {
+			return returned{}, "", nil, err
+		}
 	}
 	return returned{Job: j, own: isOwn(j)}, jid, load, nil
+}
+
+// mayBeKnown reports whether an id is one of a job that is still kept.
+func (r *returning) mayBeKnown(jid job.ID) bool {
+	id, err := job.ParseID(string(jid))
+	return err == nil && r.recent(id)
+}
+
+// admitSyndic adds a minion to a job that was not expected to return, since a syndic has its id. It
+// returns an error for any other minion.
+func (r *returning) admitSyndic(ctx context.Context, j *returners.Job, id string) error {
+	refusal := fmt.Errorf("%w: the job was not for this minion", errRefused)
+	if r.syndics == nil || !r.syndics.Is(id) {
+		return refusal
+	}
+	in, err := r.syndics.admit(j, []string{id}, func(jid job.ID, ids []string) error {
+		return r.jobs.AddMinions(ctx, jid, ids)
+	})
+	if err == nil && len(in) == 0 {
+		err = refusal
+	}
+	return err
 }
 
 // expects reports whether a job was sent to a minion. The list is usually sorted, and then a binary

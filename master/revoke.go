@@ -22,16 +22,14 @@ type revocation struct {
 	offline  *offline
 }
 
-// keyCommands returns the commands about keys, and placeholders for those of syndics.
+// keyCommands returns the commands about keys.
 func keyCommands(
 	b base, k keyring, minions *minionData, compiler *pillarCompiler, away *offline,
 ) map[string]command {
 	r := &revocation{base: b, keyring: k, data: minions, compiler: compiler, offline: away}
-	s := &syndics{quiet: b.quiet, log: b.log}
 	return map[string]command{
-		"revoke_auth":    {do: r.revoke, proof: true, effect: true},
-		"verify_minion":  {do: constant("")}, // fails in Salt, whoever calls it
-		"_syndic_return": {do: s.refuse, proof: true, effect: true},
+		"revoke_auth":   {do: r.revoke, proof: true, effect: true},
+		"verify_minion": {do: constant("")}, // fails in Salt, whoever calls it
 	}
 }
 
@@ -41,7 +39,7 @@ func constant(reply any) func(context.Context, *channel.Command) (any, error) {
 }
 
 // revoke deletes the keys of a minion in all states, and the data that the master stores for it.
-func (r *revocation) revoke(_ context.Context, c *channel.Command) (any, error) {
+func (r *revocation) revoke(ctx context.Context, c *channel.Command) (any, error) {
 	cfg, id := r.settings.config(), c.Caller.ID
 	if !cfg.AllowMinionKeyRevoke {
 		r.log.Warnf("Minion %s requested key revoke, but allow_minion_key_revoke is set to False",
@@ -52,7 +50,7 @@ func (r *revocation) revoke(_ context.Context, c *channel.Command) (any, error) 
 	if err := r.deleteKeys(id); err != nil {
 		return nil, err
 	}
-	err := errors.Join(r.offline.forget(func(other string) bool { return other != id }),
+	err := errors.Join(r.offline.forget(ctx, func(other string) bool { return other != id }),
 		r.bus.Fire(eventbus.Tagify("key"), data.NewMap("result", true, "act", "delete", "id", id)))
 	preserve := data.Truth(c.Load.Value("preserve_minion_cache")) ||
 		data.Truth(r.settings.saltOptions().Value("preserve_minion_cache"))

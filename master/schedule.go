@@ -25,18 +25,17 @@ type scheduled struct {
 	cfg     *config.Master // as at the start
 	runners *loader.Registry
 	own     *ownCode
+	member  *member // nil without a cluster
 	*schedule.Scheduler
 }
 
-func newScheduled(
-	b base, cfg *config.Master, functions *loader.Registry, own *ownCode, tasks []schedule.Task,
-) (*scheduled, error) {
-	s := &scheduled{base: b, cfg: cfg, runners: functions, own: own}
+func newScheduled(p *parts, tasks []schedule.Task) (*scheduled, error) {
+	s := &scheduled{base: p.base, cfg: p.cfg, runners: p.control.runners, own: p.own, member: p.member}
 	var err error
 	s.Scheduler, err = schedule.New(
-		schedule.Options{Jobs: cfg.Schedule, Files: cfg.Schedules(), File: s.file(),
-			Now: b.now, Run: s.run, Known: func(fun string) bool { return s.runners.Has(fun) },
-			Log: b.log},
+		schedule.Options{Jobs: p.cfg.Schedule, Files: p.cfg.Schedules(), File: s.file(),
+			Now: p.now, Run: s.runOnce, Known: func(fun string) bool { return s.runners.Has(fun) },
+			Log: p.log},
 	)
 	if err != nil {
 		return nil, err
@@ -54,6 +53,20 @@ func (s *scheduled) file() string {
 	opts := s.settings.saltOptions()
 	return filepath.Join(filepath.Dir(s.cfg.ConfFile), filepath.Dir(opts.Text("default_include")),
 		"_schedule.conf")
+}
+
+// runOnce runs a scheduled job. Of the members of a cluster only one does.
+func (s *scheduled) runOnce(ctx context.Context, c schedule.Call) error {
+	if s.member == nil {
+		return s.run(ctx, c)
+	}
+	return s.member.lead.onceEach(func(ctx context.Context) error {
+		due, err := s.member.notes.begin(ctx, c)
+		if err != nil || !due {
+			return err
+		}
+		return s.run(ctx, c)
+	})(ctx)
 }
 
 // run runs a scheduled job and announces its result.

@@ -46,13 +46,9 @@ func (s senders) authorize(
 	if owner.Full {
 		return nil
 	}
-	standing, err := auth.ParseStanding(owner.Rights)
+	who, standing, err := s.identify(ctx, owner)
 	if err != nil {
 		return err
-	}
-	who, err := s.gate.Now(ctx, standing)
-	if err != nil {
-		return fmt.Errorf("look up rights of user %s: %w", standing.Name, err)
 	}
 	arg, isList := load.Value("arg").([]any)
 	odd := load.Value("arg") != nil && !isList
@@ -61,4 +57,29 @@ func (s senders) authorize(
 		return fmt.Errorf("user %s: %w", standing.Name, auth.ErrNotAuthorized)
 	}
 	return nil
+}
+
+// identify returns the sender of a job with their rights of now.
+func (s senders) identify(ctx context.Context, owner queue.Owner) (*auth.Identity, auth.Standing, error) {
+	standing, err := auth.ParseStanding(owner.Rights)
+	if err != nil {
+		return nil, standing, err
+	}
+	who, err := s.gate.Now(ctx, standing)
+	if err != nil {
+		return nil, standing, fmt.Errorf("look up rights of user %s: %w", standing.Name, err)
+	}
+	return who, standing, nil
+}
+
+// rights returns the rights of the sender for lower masters; none means all.
+func (s senders) rights(ctx context.Context, owner queue.Owner) ([]any, error) {
+	if owner.Full {
+		return nil, nil
+	}
+	who, _, err := s.identify(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	return who.AuthList(), nil
 }

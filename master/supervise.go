@@ -24,13 +24,15 @@ func (m *Master) Run(ctx context.Context, ready func()) error {
 	return errors.Join(m.group.Run(ctx, ready, m.allParts()...), m.close())
 }
 
-// allParts returns the parts in the order in which they start.
+// allParts returns the parts in the order in which they start. In a cluster, some work only while
+// this master leads.
 func (m *Master) allParts() []daemon.Part {
+	lead := m.parts.member.leading()
 	parts := []daemon.Part{
 		{Name: "event bus", Run: m.serveBus},
 		{Name: "publisher", Vital: true, Run: daemon.Always(m.publish.Serve)},
 		{Name: "submit", Vital: true, Run: daemon.Always(m.submit.Serve)},
-		{Name: "batches", Run: daemon.Always(m.batches.serve)},
+		lead.once(daemon.Part{Name: "batches", Run: daemon.Always(m.batches.serve)}),
 		{Name: "runners", Run: daemon.Always(m.parts.control.serve)},
 		{Name: "reactor", Run: m.reactions.reactor.Run},
 		{Name: "scheduler", Run: daemon.Always(m.schedule.Run)},
@@ -41,6 +43,8 @@ func (m *Master) allParts() []daemon.Part {
 		},
 	}
 	parts = slices.Insert(parts, 1, m.returners...)
+	// before the ports, so that a return finds its job
+	parts = slices.Insert(parts, len(parts)-1, m.parts.member.parts(m.parts.presence.Index)...)
 	if m.metrics != nil {
 		parts = append(parts, m.metricsPart())
 	}
@@ -71,6 +75,9 @@ func (m *Master) Status() string {
 	text := fmt.Sprintf("%d minions connected", m.parts.presence.Count())
 	if trouble := m.group.Trouble(); trouble != "" {
 		text += "; " + trouble
+	}
+	if err := m.parts.member.quorum(); err != nil {
+		text += "; " + err.Error()
 	}
 	return text
 }

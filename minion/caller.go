@@ -56,8 +56,9 @@ func (c *Caller) Compile(ctx context.Context) error {
 	return c.m.recompilePillar(ctx)
 }
 
-// Join signs in to the first master that answers and accepts the minion, and fetches the pillar.
-// The error is that of the last master tried; it wraps channel.ErrPending and the like.
+// Join signs in to the first master that answers and accepts the minion, in the order in which a
+// minion with master_type failover tries them, and fetches the pillar. That master becomes the option
+// master. The error is that of the last master tried; it wraps channel.ErrPending and the like.
 func (c *Caller) Join(ctx context.Context) error {
 	m := c.m
 	err := m.openKeys()
@@ -71,6 +72,7 @@ func (c *Caller) Join(ctx context.Context) error {
 		return err
 	}
 	m.links = []*link{c.link}
+	c.nameMaster()
 	if err := c.gatherPillar(ctx); err != nil {
 		return err
 	}
@@ -88,6 +90,16 @@ func (c *Caller) evaluateMasters(ctx context.Context) ([]masterAddress, error) {
 	return evaluateMasters(ctx, c.m.cfg, c.m.funcs)
 }
 
+// nameMaster makes the master that was found among several the option master.
+func (c *Caller) nameMaster() {
+	if len(c.addresses) < 2 && c.m.cfg.MasterType != typeFunc {
+		return
+	}
+	opts, _ := data.Clone(c.m.settings.saltOptions()).(*data.Map)
+	opts.Set("master", c.link.address.text)
+	c.m.settings.set(c.m.cfg, opts)
+}
+
 // gatherPillar fetches the pillar from the master, or compiles it if the minion compiles its own.
 func (c *Caller) gatherPillar(ctx context.Context) error {
 	if c.m.compilesPillar() {
@@ -102,16 +114,12 @@ func (c *Caller) gatherPillar(ctx context.Context) error {
 // firstMaster signs in to one master after another until one accepts the minion.
 func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
 	err := errors.New("there is no master in the configuration")
-	for _, address := range c.addresses {
+	order := ordered(c.m.cfg, c.addresses)
+	for i, address := range order {
 		var l *link
-		if l, err = c.dial(address); err != nil {
-			continue
-		}
-		if err = c.signIn(ctx, l); err == nil {
-			l.gate.set(true)
+		if l, err = c.tryMaster(ctx, address, i < len(order)-1); err == nil {
 			return l, nil
 		}
-		err = errors.Join(err, l.close())
 		if ctx.Err() != nil || errors.Is(err, channel.ErrFingerprint) {
 			break
 		}
@@ -119,11 +127,31 @@ func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
 	return nil, err
 }
 
+// tryMaster signs in to a master. If there are others to try, it fails as soon as no connection can
+// be made.
+func (c *Caller) tryMaster(ctx context.Context, address masterAddress, others bool) (*link, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fail := func(error) {}
+	if others {
+		fail = cancel
+	}
+	l, err := c.dial(address, fail)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.signIn(ctx, l); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	l.gate.set(true)
+	return l, nil
+}
+
 // requestTo signs in to a master without a link and sends it one encrypted request.
 func (c *Caller) requestTo(
 	ctx context.Context, address masterAddress, load *data.Map,
 ) (reply any, err error) {
-	l, err := c.dial(address)
+	l, err := c.dial(address, func(error) {})
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +177,8 @@ func (c *Caller) signIn(ctx context.Context, l *link) error {
 	return err
 }
 
-// dial prepares a link for requests to a master.
-func (c *Caller) dial(address masterAddress) (*link, error) {
+// dial prepares a link for requests to a master. fail is called when no connection can be made.
+func (c *Caller) dial(address masterAddress, fail func(error)) (*link, error) {
 	l := &link{m: c.m, address: address, log: c.m.log.WithField("master", address.text),
 		gate: newGate()}
 	dialer, err := l.dialer(address.port, c.m.cfg.SourceRetPort)
@@ -159,8 +187,11 @@ func (c *Caller) dial(address masterAddress) (*link, error) {
 	}
 	c.connected.Store(false)
 	dialer.OnState = func(up bool, err error) {
-		if up {
+		switch {
+		case up:
 			c.connected.Store(true)
+		case err != nil && !c.connected.Load():
+			fail(err)
 		}
 		c.recordError(address.uri(), err)
 	}

@@ -46,36 +46,37 @@ func isFailover(masterType string) bool {
 }
 
 func newFailover(m *Minion, links []*link) *failover {
-	f := &failover{m: m, log: m.log, links: links, check: make(chan struct{}, 1),
+	f := &failover{m: m, log: m.log, check: make(chan struct{}, 1),
 		back: make(chan struct{}, 1)}
-	f.links = f.ordered()
+	f.links = ordered(m.cfg, links)
+	if m.cfg.MasterType == typeDistributed && len(links) > 1 {
+		f.log.Infof("Distributed to the master at '%s'.", f.links[0].address.text)
+	}
 	f.current.Store(f.links[0])
 	return f
 }
 
-// ordered returns the masters in the order in which they are tried at first. With distributed, the
-// id of the minion decides which one is the first.
-func (f *failover) ordered() []*link {
-	cfg, links := f.m.cfg, slices.Clone(f.links)
-	if cfg.MasterType == typeDistributed && len(links) > 1 {
-		i := int(crc32.ChecksumIEEE([]byte(cfg.ID)) % uint32(len(links)))
-		links = moved(links, i, 0)
-		f.log.Infof("Distributed to the master at '%s'.", links[0].address.text)
+// ordered returns masters in the order in which they are tried at first (salt/minion.py,
+// eval_master). With distributed, the id of the minion decides which one is the first.
+func ordered[T any](cfg *config.Minion, masters []T) []T {
+	masters = slices.Clone(masters)
+	if cfg.MasterType == typeDistributed && len(masters) > 1 {
+		masters = moved(masters, int(crc32.ChecksumIEEE([]byte(cfg.ID))%uint32(len(masters))), 0)
 	}
 	if cfg.RandomMaster || cfg.MasterShuffle {
-		rest := links
-		if cfg.MasterFailback { // the first is the one to return to
-			rest = links[1:]
+		rest := masters
+		if cfg.MasterFailback && isFailover(cfg.MasterType) { // the first is the one to return to
+			rest = masters[min(1, len(masters)):]
 		}
 		rand.Shuffle(len(rest), func(i, k int) { rest[i], rest[k] = rest[k], rest[i] })
 	}
-	return links
+	return masters
 }
 
-// moved returns a list in which the link with index i stands at index to.
-func moved(links []*link, i, to int) []*link {
-	l := links[i]
-	return slices.Insert(slices.Delete(slices.Clone(links), i, i+1), to, l)
+// moved returns a list in which the element with index i stands at index to.
+func moved[T any](list []T, i, to int) []T {
+	one := list[i]
+	return slices.Insert(slices.Delete(slices.Clone(list), i, i+1), to, one)
 }
 
 // run keeps a connection to one master until ctx ends. Any other error is fatal to the minion.

@@ -40,14 +40,25 @@ type pair struct {
 // is not started.
 func newPair(t *testing.T) *pair {
 	t.Helper()
+	var first string
+	return newPairOf(t, func(cfg *config.Master) {
+		if first == "" {
+			first = cfg.PKIDir
+			return
+		}
+		copyKey(t, first, cfg.PKIDir)
+	})
+}
+
+// newPairOf does the same with masters that prepare has prepared, without giving them the same key.
+func newPairOf(t *testing.T, prepare func(*config.Master)) *pair {
+	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
 	p := &pair{}
 	for i := range p.masters {
 		cfg := testsalt.MasterConfig(testsalt.Dir(t))
-		if i > 0 {
-			copyKey(t, p.masters[0].Config.PKIDir, cfg.PKIDir)
-		}
+		prepare(cfg)
 		ports := freeport.New(t, 2) // the same after a restart
 		cfg.PublishPort, cfg.RetPort = ports[0], ports[1]
 		p.start(t, i, cfg)

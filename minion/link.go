@@ -35,6 +35,7 @@ type link struct {
 	auth    *authenticator
 	acks    *acks
 
+	connected *milestone // the request connection was established
 	up        *milestone // the publish connection was established
 	contacted *milestone // the master knows of the start, or that will take a while
 	announced *milestone // the start events were sent
@@ -61,7 +62,7 @@ const (
 // several masters is in use: then the failover wakes it. The caller must call close.
 func newLink(m *Minion, address masterAddress) (*link, error) {
 	l := &link{m: m, address: address, log: m.log.WithField("master", address.text),
-		gate: newGate(), up: newMilestone(), contacted: newMilestone(),
+		gate: newGate(), connected: newMilestone(), up: newMilestone(), contacted: newMilestone(),
 		announced: newMilestone(), ready: newMilestone(), resume: make(chan struct{}, 1)}
 	dialer, err := l.dialer(address.port, m.cfg.SourceRetPort)
 	if err != nil {
@@ -102,7 +103,7 @@ func (l *link) dialer(port, sourcePort int) (transport.Dialer, error) {
 		KeepAlive: transport.SaltKeepAlive(cfg.TCPKeepalive, cfg.TCPKeepaliveIdle,
 			cfg.TCPKeepaliveCnt, cfg.TCPKeepaliveIntvl),
 		BackoffMin: cfg.ReconDefault, BackoffMax: cfg.ReconMax,
-		Jitter: cfg.ReconRandomize, Log: l.log,
+		Jitter: cfg.ReconRandomize, Resolve: l.m.opts.Resolve, Log: l.log,
 	}, nil
 }
 
@@ -134,6 +135,13 @@ func (l *link) autosignGrains() *data.Map {
 // run signs in and listens until ctx ends or an error requires the minion to end. Jobs run under
 // the context work. It may be called again after it has ended.
 func (l *link) run(ctx, work context.Context) error {
+	err := l.awaitName(ctx)
+	if errors.Is(err, errNoName) {
+		return l.giveUp(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
 	creds, err := l.auth.authenticate(ctx)
 	if err != nil {
 		return err
@@ -234,13 +242,15 @@ func (l *link) setPublishPort(creds *channel.Credentials) {
 }
 
 // requestState returns a callback that logs the first connection error. Later errors are logged by
-// the callback of publishState.
+// the callback of publishState, and by awaitName if the name of the master is not found.
 func (l *link) requestState() func(up bool, err error) {
 	first := true
 	return func(up bool, err error) {
 		switch {
 		case up:
 			first = false
+			l.connected.reach()
+		case l.m.cfg.RetryDNS > 0 && isLookUp(err):
 		case first && err != nil && !errors.Is(err, transport.ErrClosed):
 			l.log.WithError(err).Error("The Salt Master cannot be reached; the minion goes on trying")
 			first = false

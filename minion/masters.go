@@ -125,21 +125,8 @@ func notMasters(name string, value any) error {
 	return fmt.Errorf("ask %s for the masters: it has returned %s, which is neither a text nor a list of texts", name, data.Repr(value))
 }
 
-// parseMaster parses HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With
-// hostOnly the whole text is the host.
+// parseMaster parses the address of a master, see config.ParseAddress.
 func parseMaster(text string, port int, hostOnly bool) (masterAddress, error) {
-	a := masterAddress{text: text, host: strings.TrimSpace(text), port: port}
-	if host, digits, err := net.SplitHostPort(a.host); err == nil && !hostOnly {
-		n, err := strconv.ParseUint(digits, 10, 16)
-		if err != nil || n == 0 {
-			return a, fmt.Errorf("%q: %q is not a port", text, digits)
-		}
-		a.host, a.port = host, int(n)
-	} else if inner, ok := strings.CutPrefix(a.host, "["); ok {
-		a.host = strings.TrimSuffix(inner, "]")
-	}
-	if a.host == "" || strings.ContainsAny(a.host, "[]/ \t\r\n\x00") {
-		return a, fmt.Errorf("%q is not an address", text)
-	}
-	return a, nil
+	host, number, err := config.ParseAddress(text, port, hostOnly)
+	return masterAddress{text: text, host: host, port: number}, err
 }

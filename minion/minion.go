@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -68,6 +69,8 @@ type Options struct {
 	Render  render.Brought
 	Sources []pillar.Source // external pillars, if the minion compiles its own pillar
 	Grains  func(context.Context) (*data.Map, error)
+	// Resolve looks up the name of a master; nil means the system's resolver
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	Log     logrus.FieldLogger
 	Now     func() time.Time // nil means time.Now
 	// Order publishes jobs through a master on this host, as in loader.Host. It is nil if that is
@@ -98,6 +101,7 @@ type Minion struct {
 	states      *loader.Registry
 	unlock      func() error // unlocks the cachedir
 	startupDone atomic.Bool  // startup_states was run
+	givenUp     atomic.Int32 // masters whose names cannot be looked up
 }
 
 // New opens keys, caches and the lock of a minion, but does not contact a master yet. The caller

@@ -213,6 +213,9 @@ func reasonText(r client.Result) string {
 	case client.NoKey:
 		return "it has no accepted key"
 	case client.NotConnected:
+		if r.Why != "" {
+			return "it is not connected: " + r.Why
+		}
 		return "it is not connected"
 	case client.Queued:
 		return "it is not connected; the master sends the job when it is"

@@ -96,8 +96,9 @@ func checkArchive(t *testing.T, file string) {
 	}
 	for _, want := range []string{
 		"LICENSE", "NOTICE", "README.md", "VERSION", "conf/master", "conf/minion", "salt",
-		"salt-api", "salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion",
-		"systemd/salt-api.service", "systemd/salt-minion.service", "sysv/salt-master", "openrc/salt-master", "logrotate/salt-minion",
+		"salt-api", "salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion", "salt-syndic",
+		"systemd/salt-api.service", "systemd/salt-minion.service", "systemd/salt-syndic.service",
+		"sysv/salt-master", "openrc/salt-master", "logrotate/salt-minion",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no %s in the archive", want)

@@ -39,6 +39,24 @@ func ParseFields(b []byte, l Limits) (Fields, error) {
 	return fields, nil
 }
 
+// ParseList splits a list. The values share the memory of b. Every value is checked to be complete
+// and within l. The error wraps ErrNotList if b is something else.
+func ParseList(b []byte, l Limits) ([]data.Raw, error) {
+	l = l.filled()
+	if err := l.checkSize(len(b)); err != nil {
+		return nil, fmt.Errorf("split list: %w", err)
+	}
+	s := splitter{b: b, budget: l.budget()}
+	list, err := s.list()
+	if err == nil && s.pos != len(b) {
+		err = ErrTrailing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("split list at byte %d: %w", s.pos, err)
+	}
+	return list, nil
+}
+
 type splitter struct {
 	budget
 	names uint64 // maximum number of keys; 0 means no limit
@@ -74,6 +92,33 @@ func (s *splitter) fields() (Fields, error) {
 		fields = s.add(fields, f)
 	}
 	return fields, nil
+}
+
+func (s *splitter) list() ([]data.Raw, error) {
+	h, ok := readHead(s.b)
+	if !ok {
+		return nil, ErrTruncated
+	}
+	if h.kind != kindArray {
+		return nil, ErrNotList
+	}
+	s.pos = h.size
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	if err := s.take(h.elements(), len(s.b)-s.pos); err != nil {
+		return nil, err
+	}
+	list := make([]data.Raw, 0, h.n)
+	for range h.n {
+		end, err := skip(s.b, s.pos, &s.budget)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, data.Raw(s.b[s.pos:end:end]))
+		s.pos = end
+	}
+	return list, nil
 }
 
 func (s *splitter) field() (f Field, err error) {

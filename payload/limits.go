@@ -14,6 +14,7 @@ var (
 	// a reserved byte, a key that cannot be one, a broken extension
 	ErrInvalid = errors.New("invalid MessagePack")
 	ErrNotMap  = errors.New("not a map of named fields")
+	ErrNotList = errors.New("not a list")
 )
 
 // Limits are enforced by readers. A field that is 0 has the value of WireLimits.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -313,6 +314,32 @@ func TestFieldsRefuse(t *testing.T) {
 	} {
 		if f, err := payload.ParseFields([]byte(tt.src), payload.Limits{}); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, %v, want %v", name, f, err, tt.want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	list, err := payload.ParseList([]byte("\x93\x01\xa1a\x91\x02"), payload.WireLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range list {
+		got = append(got, string(r))
+	}
+	if want := []string{"\x01", "\xa1a", "\x91\x02"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for name, tt := range map[string]struct {
+		text string
+		want error
+	}{
+		"a map": {"\x80", payload.ErrNotList}, "nothing": {"", payload.ErrTruncated},
+		"one value too few":  {"\x92\x01", payload.ErrTruncated},
+		"one value too many": {"\x91\x01\x02", payload.ErrTrailing},
+	} {
+		if _, err := payload.ParseList([]byte(tt.text), payload.WireLimits()); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func reactTo(t testing.TB, files ...string) (ordered []string, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.react(t.Context(), "a/b", data.NewMap("id", "web1"), files)
+	r.react(t.Context(), eventbus.Event{Tag: "a/b"}, data.NewMap("id", "web1"), files, nil)
 	var lines []string
 	for _, e := range hook.AllEntries() {
 		lines = append(lines, e.Message)

@@ -64,7 +64,9 @@ type Options struct {
 	ID      string // id of the master
 	Workers int    // option reactor_worker_threads; at least 1
 	Queue   int    // option reactor_worker_hwm: maximum number of waiting events
-	Log     logrus.FieldLogger
+	// Turns decides which master of a cluster reacts to an event; nil means this one.
+	Turns Turns
+	Log   logrus.FieldLogger
 }
 
 // A Reactor reacts to the events of a bus.
@@ -144,10 +146,18 @@ func (r *Reactor) take(p *pool, event eventbus.Event) {
 		return
 	}
 	id, _ := body.Value("id").(string)
-	if !p.offer(task{id, len(event.Data),
-		func(ctx context.Context) { r.react(ctx, event.Tag, body, files) }}) {
-		r.total.Add(1)
+	var start func()
+	start = func() {
+		if !p.offer(task{id, len(event.Data),
+			func(ctx context.Context) { r.react(ctx, event, body, files, start) }}) {
+			r.total.Add(1)
+		}
 	}
+	if r.o.Turns != nil {
+		r.o.Turns.Wait(event, start)
+		return
+	}
+	start()
 }
 
 // report reports dropped events until ctx ends.
@@ -178,13 +188,35 @@ func (r *Reactor) report(ctx context.Context, p *pool, events *eventbus.Subscrip
 	}
 }
 
-// react executes the reactions of the files. A panic affects only this event.
-func (r *Reactor) react(ctx context.Context, tag string, body *data.Map, files []string) {
+// react executes the reactions of the files, if it is this master's turn. start queues the event once
+// more. A panic affects only this event.
+func (r *Reactor) react(
+	ctx context.Context, event eventbus.Event, body *data.Map, files []string, start func(),
+) {
+	tag := event.Tag
 	defer func() {
 		if p := recover(); p != nil {
 			r.o.Log.Errorf("reactor: event %q: panic: %v\n%s", tag, p, debug.Stack())
 		}
 	}()
+	if r.o.Turns == nil {
+		r.reactAll(ctx, tag, body, files, 0, func(context.Context, int) bool { return true })
+		return
+	}
+	turn, ok := r.o.Turns.Begin(ctx, event, start)
+	if !ok {
+		return
+	}
+	defer turn.End()
+	r.reactAll(turn.Context(), tag, body, files, turn.Next(), turn.Step)
+}
+
+// reactAll executes the reactions of the files from the one with an index on. step is called before
+// each, and reports whether to go on.
+func (r *Reactor) reactAll(
+	ctx context.Context, tag string, body *data.Map, files []string, from int,
+	step func(context.Context, int) bool,
+) {
 	high := &High{}
 	for _, ref := range files {
 		r.load(ctx, high, ref, data.NewMap("tag", tag, "data", body))
@@ -194,8 +226,11 @@ func (r *Reactor) react(ctx context.Context, tag string, body *data.Map, files [
 		r.o.Log.Errorf("Unable to render reactions for event %s due to errors (%v) in one or more of the sls files (%s)", tag, err, data.Repr(data.Values(files)))
 		return
 	}
-	for _, reaction := range reactions {
-		if ctx.Err() != nil {
+	for i, reaction := range reactions {
+		if i < from {
+			continue
+		}
+		if ctx.Err() != nil || !step(ctx, i) {
 			return
 		}
 		r.do(ctx, reaction)

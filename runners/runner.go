@@ -110,7 +110,7 @@ func (c *Client) Run(ctx context.Context, call Call) *data.Map {
 		data.NewMap("jid", string(call.JID), "user", call.User))
 	if err := c.invoke(ctx, run, call, d); err != nil {
 		c.fault(call.Fun, err, d)
-	} else {
+	} else if !d.Has("success") {
 		d.Set("success", succeeded(state, d.Value("return")))
 	}
 	c.end(ctx, run, d, !call.Transient)
@@ -139,13 +139,21 @@ func (c *Client) invoke(ctx context.Context, run *Run, call Call, d *data.Map) e
 	switch kind := loader.KindOf(err); {
 	// SaltInvocationError is a TypeError
 	case kind == loader.KindType, kind == loader.KindInvocation:
-		v = "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" +
-			cmp.Or(f.Spec().Docstring(), "None")
+		v = InvalidText(f.Spec(), err)
+		if f.Spec().Strict {
+			d.Set("success", false)
+			d.Set("retcode", int64(1))
+		}
 	case err != nil:
 		return err
 	}
 	d.Set("return", v)
 	return nil
+}
+
+// InvalidText returns Salt's text about a call whose arguments a function does not take.
+func InvalidText(spec *loader.Spec, err error) string {
+	return "\nPassed invalid arguments: " + err.Error() + "\n\nUsage:\n" + cmp.Or(spec.Docstring(), "None")
 }
 
 func (c *Client) call(

@@ -36,6 +36,7 @@ func shelf(t *testing.T) *loader.Registry {
 			loader.F("fails", give(nil, errors.New("disk full"))),
 			loader.F("value", give(nil, loader.Exception("ValueError", "bad"))),
 			loader.F("wrong", give(nil, loader.Invocation("no such thing"))).Document("\n    Docs.\n    "),
+			loader.F("exact", give(true, nil)).Strict().Document("Docs."),
 			loader.F("unable", give(nil, &UnableError{Text: "not here"})),
 			loader.F("panics", func(context.Context, loader.NoArgs) (any, error) { panic("boom") }),
 			loader.F("coded", func(ctx context.Context, _ loader.NoArgs) (any, error) {
@@ -90,6 +91,10 @@ func TestResultsMatchSalt(t *testing.T) {
 			"['x', 2, {'z': True}]", true, nil, 2},
 		{Call{Fun: "x.pair"}, "\nPassed invalid arguments: pair() missing 1 required positional argument: 'a'\n\nUsage:\n\n    Docs.\n    ", true, nil, 2},
 		{Call{Fun: "x.wrong"}, "\nPassed invalid arguments: no such thing\n\nUsage:\n\n    Docs.\n    ", true, nil, 2},
+		// of functions that Salt does not have
+		{Call{Fun: "x.exact"}, "True", true, nil, 2},
+		{Call{Fun: "x.exact", Kwargs: data.NewMap("membr", "x")}, "\nPassed invalid arguments: exact() got an unexpected " +
+			"keyword argument 'membr'\n\nUsage:\nDocs.", false, int64(1), 2},
 		{Call{Fun: "x.fails"}, "Exception occurred in runner x.fails: Traceback (most recent call last):…salt.exceptions.CommandExecutionError: disk full", false, int64(1), 2},
 		{Call{Fun: "x.value"}, "Exception occurred in runner x.value: Traceback (most recent call last):…ValueError: bad", false, int64(1), 2},
 		{Call{Fun: "x.unable"}, "not here", false, int64(1), 2},

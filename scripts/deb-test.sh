@@ -235,10 +235,10 @@ install_and_start() {
 
 purge() {
   step "remove and purge"
-  code 0 dpkg -r salt-minion salt-api salt-master
+  code 0 dpkg -r salt-minion salt-api salt-syndic salt-master
   eventually 5 none_lives
   [ -f /etc/salt/master ] || fail "/etc/salt/master was not kept"
-  code 0 dpkg -P salt-minion salt-api salt-master salt-common
+  code 0 dpkg -P salt-minion salt-api salt-syndic salt-master salt-common
   none_lives || fail "processes live"
   ! getent passwd salt || fail "the user salt is left"
   list > /tmp/after

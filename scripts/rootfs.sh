@@ -1,12 +1,12 @@
 #!/bin/sh
 # Makes the root of the container image of a role, as packaging/docker/root.list says, of the programs in BIN. A program that is
 # not in cmd/ is left out. Only root can give directories to the user of the master; for others all belongs to them.
-# Usage: rootfs.sh GO master|api|minion BIN ROOT
+# Usage: rootfs.sh GO master|api|syndic|minion BIN ROOT
 set -eu
 go=$1 role=$2 bin=$3 root=$4
 case $role in
   master | minion) ;;
-  api) role=master ;;
+  api | syndic) role=master ;;
   *) echo "rootfs: no role $role" >&2; exit 2 ;;
 esac
 

@@ -66,6 +66,23 @@ func (d *Dialer) Connect(ctx context.Context) (net.Conn, error) {
 	return d.tryAll(ctx, addrs, e.Port)
 }
 
+// LookUp looks up the host name in Addr. The error says which name has no address; an address or a
+// path needs no look-up.
+func (d *Dialer) LookUp(ctx context.Context) error {
+	e, err := ParseEndpoint(d.Addr)
+	if err != nil || e.Path != "" {
+		return err
+	}
+	addrs, err := d.addresses(ctx, e.Host)
+	if err == nil && len(addrs) == 0 {
+		err = errors.New("no address")
+	}
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", e.Host, err)
+	}
+	return nil
+}
+
 func (d *Dialer) tryAll(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
 	var failures []error
 	for _, a := range addrs {

@@ -224,7 +224,7 @@ func (p *program) master(host cli.HostProgram, out transport.Requester, events *
 	opts, cfg := p.daemon.Opts, p.loaded.cfg
 	o := client.Options{CacheDir: opts.Text("cachedir"), SockDir: opts.Text("sock_dir"), Sockets: host.Sockets(),
 		User: opts.Text("user"), Caller: userName(), Out: out, Timeout: cfg.Timeout, Log: p.log,
-		Share: events, Return: p.readReturn}
+		Tiers: client.TiersOf(opts), Share: events, Return: p.readReturn}
 	return netapi.NewLocal(netapi.LocalOptions{Client: o, Nodegroups: cfg.Nodegroups, Timeout: cfg.Timeout, Gather: cfg.GatherJobTimeout,
 		Runner: p.loaded.settings.Timeout, Log: p.log})
 }

@@ -13,6 +13,7 @@ import (
 	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/code"
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
@@ -58,17 +59,28 @@ func checks() []check {
 		{"peer", func(cfg *config.Master) error { return auth.CheckPeers(cfg.Peer) }},
 		{"peer_run", func(cfg *config.Master) error { return auth.CheckPeers(cfg.PeerRun) }},
 		{"mine_get", func(cfg *config.Master) error { return auth.CheckPeers(cfg.MineGet) }},
+		{"order_masters", checkSyndics},
 		{"nodegroups", func(cfg *config.Master) error { return checkGroups(cfg.Nodegroups) }},
 		{"reactor", checkReactions},
 		{"ext_processes", master.CheckPrograms},
 		{"engines", checkEngines},
 		{"schedule", checkSchedule},
+		{"cluster", checkCluster},
 		{"metrics_address", func(cfg *config.Master) error { return checkAddress(cfg.MetricsAddress) }},
 		{"log_fmt_console", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtConsole) }},
 		{"log_fmt_logfile", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtLogfile) }},
 		{"ssl", func(cfg *config.Master) error { return cli.IdleTLS(cfg.Transport, cfg.Map()) }},
 		{"transport_opts", func(cfg *config.Master) error { return checkBranches(cfg) }},
 	}
+}
+
+// checkCluster checks the option cluster without asking its servers.
+func checkCluster(cfg *config.Master) error {
+	if cfg.Cluster == nil {
+		return nil
+	}
+	_, err := cluster.Parse(cfg.Cluster)
+	return err
 }
 
 // validate returns the faults of a configuration, and adds warnings to the report.
@@ -196,6 +208,15 @@ func checkLogins(cfg *config.Master) error {
 		return err
 	})
 	return errors.Join(logins, auth.CheckUseful(cfg.ExternalAuth, calledModules(opts)))
+}
+
+// checkSyndics reports that any minion may act as a syndic.
+func checkSyndics(cfg *config.Master) error {
+	if !cfg.OrderMasters || len(cfg.Syndics) > 0 {
+		return nil
+	}
+	return &config.Finding{Text: "any minion with an accepted key may act as a syndic",
+		Suggestion: "name the syndics: syndics: [ID, …]", Doubt: true}
 }
 
 // calledModules returns the modules of runners and wheel functions, with users' own.

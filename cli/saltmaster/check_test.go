@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/logging"
 )
 
 // judge reads a configuration as the program does, and returns its faults and warnings, with DIR
@@ -182,7 +183,8 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"a job that is none": {"schedule:\n  a: test.arg\n",
 			"DIR/master:2: schedule: a: expected a mapping, the job, got the text "},
 		"what is not there": {"timeout: 5\ncluster_id: x\n",
-			"DIR/master:2: cluster_id: has no effect: masters form no cluster yet"},
+			"DIR/master:2: cluster_id: has no effect: Salt's masters share a directory; " +
+				"those of Brine share NATS JetStream, see the option cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			faults, warnings := judge(t, tt.conf)
@@ -213,5 +215,68 @@ func TestValidConfigurations(t *testing.T) {
 		if faults+warnings != "" {
 			t.Errorf("%s is wrong: %s\nodd: %s", conf, faults, warnings)
 		}
+	}
+}
+
+// A start that the option cluster keeps from succeeding says where, and what is wrong.
+func TestAStartNamesTheSubOptionOfTheCluster(t *testing.T) {
+	dir := t.TempDir()
+	conf := "interface: 127.0.0.1\nroot_dir: " + dir + "\ncluster:\n  servers: [\"nats://127.0.0.1:1\"]\n" +
+		"  key: " + dir + "/cluster.key\n"
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := cli.Invocation{Args: []string{"-c", dir}, Env: func(string) string { return "" }}
+	o, err := cli.ParseMaster(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProgram(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.daemon.Folders {
+		if err := os.MkdirAll(f.Path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := logging.New(logging.Settings{}, logging.Options{Console: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	_, err = p.start(t.Context(), log, func() error { return nil })
+	want := dir + "/master:5: cluster: key: there is no cluster key in " + dir + "/cluster.key; copy it from another member"
+	if err == nil || !strings.HasPrefix(p.daemon.Report.Locate(err).Error(), want) {
+		t.Errorf("got  %v\nwant %s", p.daemon.Report.Locate(err), want)
+	}
+}
+
+// --check-config reads the files of the cluster.
+func TestTheFilesOfTheClusterAreChecked(t *testing.T) {
+	dir := t.TempDir()
+	conf := "interface: 127.0.0.1\nuser: " + os.Getenv("USER") + "\nroot_dir: " + dir + "\ncluster:\n  servers: [\"nats://127.0.0.1:1\"]\n" +
+		"  replicas: 2\n  tls:\n    ca: " + dir + "/ca.pem\n  key: " + dir + "/cluster.key\n"
+	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{o: &cli.MasterOptions{}}
+	p.o.ConfigDir = dir
+	p.in.Env = func(string) string { return "" }
+	cfg, report, err := p.load()
+	if err != nil || strings.Count(strings.Join(report.Warnings, "\n"), "2 replicas survive") != 1 {
+		t.Fatalf("load: %v, warnings %q", err, report.Warnings)
+	}
+	err = probe(t.Context(), cfg, report)
+	for _, want := range []string{
+		dir + "/master:8: cluster: tls: ca: there is no file " + dir + "/ca.pem",
+		dir + "/master:9: cluster: key: there is no cluster key in " + dir + "/cluster.key; copy it from another member",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	if err == nil || strings.Contains(err.Error(), "replicas") {
+		t.Errorf("the doubt about replicas is told again: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/code"
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
@@ -66,10 +67,10 @@ func (p *program) load() (*config.Master, *config.Report, error) {
 	return cfg, report, validate(cfg, report)
 }
 
-// probe tests what depends on this host: whether interface is an address, and whether the
-// passphrases open the master's keys.
+// probe tests what depends on this host: whether interface is an address, whether the passphrases open
+// the master's keys, and the files of the cluster.
 func probe(ctx context.Context, cfg *config.Master, report *config.Report) error {
-	return errors.Join(checkInterface(ctx, cfg, report),
+	return errors.Join(checkInterface(ctx, cfg, report), checkClusterFiles(cfg, report),
 		checkPassphrase(cfg, report, "key_pass", "master", cfg.KeyPass),
 		checkPassphrase(cfg, report, "signing_key_pass", cfg.MasterSignKeyName, cfg.SigningKeyPass))
 }
@@ -91,6 +92,18 @@ func checkPassphrase(cfg *config.Master, report *config.Report, option, name, pa
 		return report.Judge(option, fmt.Errorf("open the key %s: %w", file, err))
 	}
 	return nil
+}
+
+// checkClusterFiles reads the files that the option cluster names.
+func checkClusterFiles(cfg *config.Master, report *config.Report) error {
+	if cfg.Cluster == nil {
+		return nil
+	}
+	o, err := cluster.Parse(cfg.Cluster)
+	if config.Faults(err) != nil {
+		return nil // told with the faults of the configuration
+	}
+	return report.Judge("cluster", o.CheckFiles(cfg.User))
 }
 
 func checkInterface(ctx context.Context, cfg *config.Master, report *config.Report) error {

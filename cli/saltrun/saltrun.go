@@ -8,6 +8,7 @@ package saltrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -185,8 +186,13 @@ func (r *run) bind(call *runners.Call, wire []any) error {
 const refusedCode = 254
 
 // refused reports to the master and the terminal why a runner was not called. If runners' names
-// begin with the given one, their documentation replaces the reason.
+// begin with the given one, their documentation replaces the reason. The exit code is 0, as in Salt,
+// except for a strict runner.
 func (r *run) refused(ctx context.Context, call runners.Call, wire []any, err error) int {
+	if f, ok := r.host.runners.Func(call.Fun); ok && f.Spec().Strict {
+		r.refuseWith(ctx, call, wire, errors.New(runners.InvalidText(f.Spec(), err)), nil)
+		return exitGeneric
+	}
 	return r.refuseWith(ctx, call, wire, err, r.host.runners.Docs(call.Fun+"*"))
 }
 

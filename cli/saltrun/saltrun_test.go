@@ -56,6 +56,26 @@ func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 	return out.String(), errs.String(), code
 }
 
+// A runner that Salt does not have fails for arguments that it does not take, and does nothing.
+func TestARunnerOfItsOwnFailsForUnknownKeywords(t *testing.T) {
+	need.Root(t, "since the configuration names root as the user of the master")
+	dir := place(t, "cluster: {servers: [\"nats://127.0.0.1:1\"], key: /nonexistent}\n")
+	for args, why := range map[string]string{
+		"cluster.leave membr=x":      "The following keyword arguments are not valid: membr=x",
+		"cluster.leave a b":          "leave() takes from 0 to 1 positional arguments but 2 were given",
+		"cluster.join member=x":      "The following keyword arguments are not valid: member=x",
+		"cluster.leave member=x y=z": "The following keyword arguments are not valid: y=z",
+	} {
+		stdout, stderr, code := run(t, dir, strings.Fields(args)...)
+		if code != 1 || !strings.Contains(stdout, "Passed invalid arguments: "+why) || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%s: exit %d, printed %q (%s)", args, code, stdout, stderr)
+		}
+	}
+	if stdout, _, code := run(t, dir, "cluster.join"); code != 0 || !strings.Contains(stdout, "has not left") {
+		t.Errorf("a refused call has left the cluster: exit %d, %q", code, stdout)
+	}
+}
+
 // TestWithoutMaster compares output and exit code with Salt's salt-run without a running master; of
 // errors the first and last line are compared.
 func TestWithoutMaster(t *testing.T) {

@@ -2,11 +2,13 @@
 package saltswarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,8 +28,8 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 		Name: "salt-swarm", HelpName: "salt-swarm", Writer: stdout, ErrWriter: stderr,
 		Usage: "run simulated minions against a master",
 		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs " +
-			"in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the " +
-			"keys: auto_accept: True, or salt-key -A. SIGINT ends the swarm.",
+			"in and answers jobs (test.ping, test.echo, test.sleep, grains.items, state.apply).\n" +
+			"The master must accept the keys: auto_accept: True, or salt-key -A. SIGINT ends the swarm.",
 		Flags: flags(), HideHelpCommand: true,
 		Action:         func(c *urfave.Context) error { return act(c, stdout, stderr) },
 		ExitErrHandler: func(*urfave.Context, error) {},
@@ -57,6 +59,18 @@ func flags() []urfave.Flag {
 			Usage: "how many minions"},
 		&urfave.StringFlag{Name: "master", Aliases: []string{"m"}, Value: "127.0.0.1:4506",
 			Usage: "`HOST:PORT` of the master's request port"},
+		&urfave.StringSliceFlag{Name: "masters",
+			Usage: "several masters in place of --master, `HOST:PORT,...`; each minion has one of them, " +
+				"begins with the next in turn, and moves on when its master is lost"},
+		&urfave.BoolFlag{Name: "hot-hot", Usage: "connect each minion to all masters at once"},
+		&urfave.DurationFlag{Name: "alive", Value: 30 * time.Second,
+			Usage: "time between a minion's questions whether its master of several answers"},
+		&urfave.DurationFlag{Name: "patience", Value: 10 * time.Second,
+			Usage: "time that one of several masters has to answer a request, before the minion tries " +
+				"another"},
+		&urfave.StringFlag{Name: "sources",
+			Usage: "connect from these local `ADDRESSES` in turn, such as 127.0.1.1-127.0.1.4; each is " +
+				"good for 28,000 connections"},
 		&urfave.StringFlag{Name: "transport", Value: "zeromq",
 			Usage: "`NAME` of the master's transport, zeromq or tcp"},
 		&urfave.StringFlag{Name: "prefix", Value: "swarm",
@@ -68,6 +82,7 @@ func flags() []urfave.Flag {
 		&urfave.IntFlag{Name: "joining", Value: 64, Usage: "concurrent sign-ins"},
 		&urfave.StringFlag{Name: "like",
 			Usage: "sign in as minions of Salt `RELEASE` do, 3006.0 (protocol 2) or 3006.18 (protocol 3), with their timeouts"},
+		&urfave.IntFlag{Name: "protocol2", Usage: "of a hundred minions, how many speak protocol version 2"},
 		&urfave.BoolFlag{Name: "filter",
 			Usage: "subscribe to topics, for a master with zmq_filtering"},
 		&urfave.IntFlag{Name: "short",
@@ -77,6 +92,8 @@ func flags() []urfave.Flag {
 			Usage: "returns that each minion sends without being asked"},
 		&urfave.IntFlag{Name: "pings", Usage: "clear pings that each minion sends"},
 		&urfave.IntFlag{Name: "size", Usage: "bytes of text in each of these returns; 0 returns True"},
+		&urfave.IntFlag{Name: "state-size", Value: 20_000,
+			Usage: "bytes of the results of state.apply, state.sls and state.highstate"},
 		&urfave.StringFlag{Name: "fetch",
 			Usage: "file of the saltenv base that each minion pulls, by its `PATH`"},
 		&urfave.IntFlag{Name: "load", Value: 16, Usage: "concurrent requests of this load"},
@@ -132,9 +149,18 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	if err != nil {
 		return swarm.Options{}, &usageError{fmt.Errorf("--like: %w", err)}
 	}
+	sources, err := swarm.ParseSources(c.String("sources"))
+	if err != nil {
+		return swarm.Options{}, &usageError{fmt.Errorf("--sources: %w", err)}
+	}
+	if old := c.Int("protocol2"); old < 0 || old > 100 {
+		return swarm.Options{}, &usageError{fmt.Errorf("--protocol2: invalid value %d; use 0 to 100", old)}
+	}
 	wire, err := cli.MinionWire(cfg)
 	return swarm.Options{
-		Like:  like,
+		Like: like, Old: c.Int("protocol2"),
+		Masters: c.StringSlice("masters"), HotHot: c.Bool("hot-hot"), Sources: sources,
+		Alive: c.Duration("alive"), Patience: c.Duration("patience"), StateSize: c.Int("state-size"),
 		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"),
 		Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
 		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
@@ -171,11 +197,12 @@ func watch(
 			return err
 		case <-tick.C:
 			report(stdout, s, start)
+			masters := strings.Join(c.StringSlice("masters"), " or ")
 			if !asked && s.Stats.SignedIn.Load() == 0 {
 				asked = true
 				fmt.Fprintf(stdout, "nobody has signed in: does a master listen on %s, "+
 					"and does it accept the keys (auto_accept: True, or salt-key -A)?\n",
-					c.String("master"))
+					cmp.Or(masters, c.String("master")))
 			}
 		}
 	}
@@ -183,7 +210,24 @@ func watch(
 
 func report(w io.Writer, s *swarm.Swarm, start time.Time) {
 	st := &s.Stats
-	fmt.Fprintf(w, "%6.1f s: signed in %d, listening %d, jobs %d, returns acknowledged %d, requests %d, failures %d\n", time.Since(start).Seconds(),
-		st.SignedIn.Load(), st.Listening.Load(), st.Jobs.Load(), st.Returned.Load(),
-		st.Requests.Load(), st.Failures.Load())
+	fmt.Fprintf(w, "%6.1f s: signed in %d, listening %d, jobs %d, returns acknowledged %d, "+
+		"requests %d, failures %d%s\n", time.Since(start).Seconds(), st.SignedIn.Load(), st.Listening.Load(),
+		st.Jobs.Load(), st.Returned.Load(), st.Requests.Load(), st.Failures.Load(), rare(st))
+}
+
+// rare returns what is not counted in every run.
+func rare(st *swarm.Stats) string {
+	text := ""
+	for _, c := range []struct {
+		name  string
+		count int64
+	}{
+		{"moves", st.Moves.Load()}, {"repeated jobs", st.Repeated.Load()},
+		{"returns sent again", st.Resent.Load()}, {"stale publications", st.Stale.Load()},
+	} {
+		if c.count > 0 {
+			text += fmt.Sprintf(", %s %d", c.name, c.count)
+		}
+	}
+	return text
 }

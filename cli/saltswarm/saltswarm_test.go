@@ -23,7 +23,10 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--transport ipc", `invalid value "ipc"; use tcp or zeromq`, 64},
 		{"--count 0", "at least one minion", 64},
 		{"--like 2015.8", "--like: ", 64},
+		{"--sources 127.0.0.2-127.0.0.1", "--sources: ", 64},
+		{"--protocol2 101", "--protocol2: ", 64},
 		{"--count 1 --master nohost", "nohost", 1},
+		{"--count 1 --masters 127.0.0.1:1,nohost", "nohost", 1},
 	} {
 		var out, errs bytes.Buffer
 		in := cli.Invocation{Args: strings.Fields(tt.line), Dir: t.TempDir(),

@@ -58,7 +58,12 @@ func (l *Limiter) First(name string) bool {
 // Warnf logs a warning of a subject if Allow allows it, and adds how many were skipped since the
 // last one. The formatted text must not end with a period.
 func (l *Limiter) Warnf(log Warner, name, format string, args ...any) {
-	if skipped, ok := l.Allow(name); ok {
+	skipped, ok := l.Allow(name)
+	switch {
+	case !ok:
+	case skipped == 0:
+		log.Warnf("%s", fmt.Sprintf(format, args...))
+	default:
 		log.Warnf("%s (%d more since the last warning)", fmt.Sprintf(format, args...), skipped)
 	}
 }

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,7 +51,7 @@ func (k *Keys) load(i int) (*crypto.PrivateKey, error) {
 			return nil, err
 		}
 	}
-	key, err := crypto.GenerateKey(orDefault(k.Bits, 2048))
+	key, err := crypto.GenerateKey(cmp.Or(k.Bits, 2048))
 	if err != nil || k.Dir == "" {
 		return key, err
 	}

@@ -6,16 +6,22 @@
 // acknowledgement. It has no system to manage: it implements a few functions, which do nothing. The
 // master may be a Brine or a Salt master.
 //
+// With several masters a minion has one of them at a time and moves on when that is lost, or it has
+// all of them at once. It remembers the ids of all jobs, and runs each once, however often and from
+// whichever masters it comes. It sends a return again until a master has acknowledged it.
+//
 // Besides answering jobs a swarm can generate load: a given number of events, returns and clear
 // pings per minion.
 package swarm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
+	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +29,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/transport"
 )
@@ -36,34 +43,62 @@ type Ports struct {
 
 // Options configure the size and the load of a swarm.
 type Options struct {
-	Count   int    // minions
-	Prefix  string // of their ids, before a number of five digits
-	Master  string // HOST:PORT of the request port
-	Keys    Keys
-	Ports   Ports
-	Like    Like // the implementation that they imitate at sign-in
-	Joining int  // concurrent sign-ins; 0 means 64
-	Filter  bool // subscribe to topics (zmq_filtering)
+	Count  int    // minions
+	Prefix string // of their ids, before a number of five digits
+	Master string // HOST:PORT of the request port
+	// several masters, in place of Master; the i-th minion begins with the i-th of them, in turn
+	Masters []string
+	// connect to all masters at once; otherwise a minion moves to the next when its master is lost
+	HotHot bool
+	// time between questions of a minion whether its master answers, as with master_alive_interval;
+	// 0 means 30 s. A minion with one master, or with all, asks nothing.
+	Alive time.Duration
+	// how long one of several masters may take for a request before the minion tries another; 0
+	// means 10 s
+	Patience time.Duration
+	Sources  []netip.Addr // local addresses, in turn; none leaves the choice to the system
+	Keys     Keys
+	Ports    Ports
+	Like     Like // the implementation that they imitate at sign-in
+	Old      int  // of a hundred minions, how many speak protocol version 2; the others speak 3
+	Joining  int  // concurrent sign-ins; 0 means 64
+	Filter   bool // subscribe to topics (zmq_filtering)
 	// connect for each request, with this number at once; 0 keeps a connection for each minion
 	Short int
 
 	Events  int // number of events that each minion fires
 	Returns int // number of unsolicited returns that each minion sends
 	Pings   int // number of clear pings that each minion sends
-	Size    int // bytes of text in each of the returns; 0 returns True
+	Size    int // bytes of text in each of these returns; 0 returns True
+	// bytes of the results of state.apply, state.sls and state.highstate; 0 means 20,000
+	StateSize int
 	// path in the saltenv base of a file that each minion downloads once, piece by piece; or ""
 	Fetch string
 	Load  int // concurrent requests of this load; 0 means 16
 
-	Log logrus.FieldLogger // nil logs nothing
+	Observer Observer           // nil means none
+	Log      logrus.FieldLogger // nil logs nothing
+}
+
+// An Observer learns what the minions do with jobs. Many goroutines call it at once.
+type Observer interface {
+	// Ran is called when a minion runs a job.
+	Ran(minion, jid string)
+	// Acknowledged is called when a master has acknowledged a minion's return.
+	Acknowledged(minion, jid, master string)
 }
 
 // Stats counts a swarm's activity so far.
 type Stats struct {
-	SignedIn  atomic.Int64
-	Listening atomic.Int64 // minions with a connection to the publish port
+	SignedIn  atomic.Int64 // successful sign-ins, without those after a lost connection to the only master
+	Listening atomic.Int64 // connections to publish ports: one a minion and master
 	Jobs      atomic.Int64 // publications that matched a minion
-	Returned  atomic.Int64 // returns that the master acknowledged
+	Ran       atomic.Int64 // of these, jobs that the minion did not know
+	Repeated  atomic.Int64 // of these, jobs that the minion knew, and did not run again
+	Returned  atomic.Int64 // returns that a master acknowledged
+	Resent    atomic.Int64 // attempts to send a return again
+	Moves     atomic.Int64 // sign-ins of minions at another master than before
+	Stale     atomic.Int64 // publications whose serial number was not higher than one before
 	Requests  atomic.Int64 // of the load
 	Fetched   atomic.Int64 // bytes of files
 	Failures  atomic.Int64 // failed requests and publications
@@ -74,7 +109,11 @@ type Swarm struct {
 	Stats          Stats
 	opts           Options
 	simulated      []*minion
-	begun          atomic.Int64 // minions that have announced their start
+	jobs           register
+	state          func() data.Raw // result of a state run
+	work           sync.WaitGroup  // answers to jobs
+	links          int64
+	begun          atomic.Int64 // links that have announced the start of their minions
 	ready          chan struct{}
 	idle           chan struct{}
 	shortRequester *semaphore.Weighted
@@ -82,27 +121,64 @@ type Swarm struct {
 
 // New creates a swarm, with a key for each minion.
 func New(o Options) (*Swarm, error) {
-	if _, _, err := net.SplitHostPort(o.Master); err != nil {
-		return nil, fmt.Errorf("master: %w", err)
-	}
-	if o.Log == nil {
-		o.Log = logging.Discard()
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
 	}
 	s := &Swarm{opts: o, ready: make(chan struct{}), idle: make(chan struct{}),
+		state:          sync.OnceValue(func() data.Raw { return stateRun(o.StateSize) }),
 		shortRequester: semaphore.NewWeighted(int64(o.Short))}
 	for i := range o.Count {
 		key, err := o.Keys.Key(i)
 		if err != nil {
 			return nil, err
 		}
-		s.simulated = append(s.simulated,
-			&minion{swarm: s, id: o.Prefix + fmt.Sprintf("%05d", i), key: key})
+		m := &minion{swarm: s, number: i, id: o.Prefix + fmt.Sprintf("%05d", i), key: key}
+		s.simulated = append(s.simulated, m)
+		m.addLinks()
+		s.links += int64(len(m.links))
 	}
 	return s, nil
 }
 
-// Ready is closed when all minions are connected to the publish port and have announced their
-// start.
+// complete returns the options with their defaults, or the error of options that cannot be met.
+func (o Options) complete() (Options, error) {
+	if len(o.Masters) == 0 {
+		o.Masters = []string{o.Master}
+	}
+	for _, address := range o.Masters {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return o, fmt.Errorf("master: %w", err)
+		}
+	}
+	if o.Old < 0 || o.Old > 100 {
+		return o, fmt.Errorf("%d of a hundred minions with protocol version 2", o.Old)
+	}
+	if o.Log == nil {
+		o.Log = logging.Discard()
+	}
+	o.StateSize = cmp.Or(o.StateSize, 20_000)
+	if o.Alive <= 0 {
+		o.Alive = 30 * time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Second
+	}
+	return o, nil
+}
+
+// PublicKeys returns the PEM texts of the minions' public keys by id, for a master that is to accept
+// them before they sign in.
+func (s *Swarm) PublicKeys() map[string]string {
+	keys := make(map[string]string, len(s.simulated))
+	for _, m := range s.simulated {
+		keys[m.id] = m.key.Public().PEM()
+	}
+	return keys
+}
+
+// Ready is closed when all minions are connected to the publish port of a master, or of all masters
+// with HotHot, and have announced their start there.
 func (s *Swarm) Ready() <-chan struct{} { return s.ready }
 
 // Loaded is closed when all requests of the load have been answered.
@@ -111,12 +187,14 @@ func (s *Swarm) Loaded() <-chan struct{} { return s.idle }
 // Run runs the swarm until ctx ends.
 func (s *Swarm) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	joining := semaphore.NewWeighted(int64(orDefault(s.opts.Joining, 64)))
+	joining := semaphore.NewWeighted(int64(cmp.Or(s.opts.Joining, 64)))
 	for _, m := range s.simulated {
 		group.Go(func() error { return m.run(ctx, joining) })
 	}
 	group.Go(func() error { return s.load(ctx) })
-	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+	err := group.Wait()
+	s.work.Wait()
+	if !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
@@ -131,9 +209,9 @@ func (s *Swarm) listens(up bool) {
 	}
 }
 
-// started counts a minion that has announced its start.
+// started counts a link whose minion has announced its start.
 func (s *Swarm) started() {
-	if s.begun.Add(1) == int64(len(s.simulated)) {
+	if s.begun.Add(1) == s.links {
 		close(s.ready)
 	}
 }
@@ -167,7 +245,7 @@ func (s *Swarm) spread(
 	ctx context.Context, count int, send func(*minion, context.Context, int) error,
 ) error {
 	var work errgroup.Group
-	work.SetLimit(orDefault(s.opts.Load, 16))
+	work.SetLimit(cmp.Or(s.opts.Load, 16))
 	for i := range count {
 		for _, m := range s.simulated {
 			if ctx.Err() != nil {
@@ -185,37 +263,4 @@ func (s *Swarm) spread(
 		}
 	}
 	return errors.Join(work.Wait(), ctx.Err())
-}
-
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
-}
-
-// requester returns a minion's connection to the request port.
-func (s *Swarm) requester() transport.Requester {
-	if s.opts.Like != Ours {
-		return newSalted(s.opts.Like, s.connection)
-	}
-	return s.connection()
-}
-
-func (s *Swarm) connection() transport.Requester {
-	if s.opts.Short > 0 {
-		return &shortRequester{s.opts.Ports, s.dialer(0), s.shortRequester}
-	}
-	return s.opts.Ports.Request(s.dialer(0))
-}
-
-// dialer returns how to reach a port of the master.
-func (s *Swarm) dialer(port int) transport.Dialer {
-	host, ret, _ := net.SplitHostPort(s.opts.Master) // New has checked it
-	text := ret
-	if port > 0 {
-		text = strconv.Itoa(port)
-	}
-	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, text),
-		BackoffMin: 200 * time.Millisecond, BackoffMax: 10 * time.Second, Jitter: true}
 }

@@ -41,6 +41,8 @@ type Sent struct {
 	Minions []string
 	// those of Minions that are certainly not connected: a ping does not wait for them
 	Away []string
+	// Further is how long minions that are not in Minions may answer a ping: they are behind syndics.
+	Further time.Duration
 }
 
 // An Observer gets the events of a batch, in order, from the goroutine that runs the engine.
@@ -67,6 +69,7 @@ type Engine struct {
 	watch map[string]*watch // minions from which an answer is expected
 	jobs  map[job.ID]kind   // published jobs and their purpose
 	named map[string]bool   // minions of the target; others are ignored
+	more  time.Time         // until then further minions may answer the ping, and become named
 }
 
 // A kind is the purpose of a job.
@@ -119,18 +122,26 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 	for _, id := range sent.Away {
 		delete(e.watch, id)
 	}
+	ids := slices.Clone(sent.Minions)
+	if sent.Further > 0 {
+		e.jobs[sent.Job], e.more = ping, time.Now().Add(sent.Further)
+	}
 	found := map[string]bool{}
-	for len(e.watch) > 0 {
+	for len(e.watch) > 0 || time.Now().Before(e.more) {
 		r, ok, err := e.next(ctx)
 		if err != nil {
 			return err
+		}
+		if ok && !e.named[r.Minion] && sent.Further > 0 {
+			e.named[r.Minion] = true
+			ids = append(ids, r.Minion)
 		}
 		if ok && e.named[r.Minion] {
 			found[r.Minion] = true
 			delete(e.watch, r.Minion)
 		}
 	}
-	here, down := split(sent.Minions, found)
+	here, down := split(ids, found)
 	e.run = NewRun(e.Plan, here)
 	e.Observer.Down(down)
 	return nil
@@ -239,6 +250,9 @@ func (e *Engine) deadline(ctx context.Context) (context.Context, context.CancelF
 		if first.IsZero() || w.until.Before(first) {
 			first = w.until
 		}
+	}
+	if e.run == nil && !e.more.IsZero() && (first.IsZero() || e.more.Before(first)) && time.Now().Before(e.more) {
+		first = e.more
 	}
 	if first.IsZero() {
 		return ctx, func() {}

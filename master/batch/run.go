@@ -34,16 +34,19 @@ func NewRun(p Plan, minions []string) *Run {
 
 // Add adds minions, which start in the given order. Known ones are ignored.
 func (r *Run) Add(minions ...string) {
+	known := make(map[string]bool, len(r.waiting)+len(r.active)+len(minions))
+	for _, id := range r.waiting {
+		known[id] = true
+	}
+	for _, id := range r.active {
+		known[id] = true
+	}
 	for _, id := range minions {
-		if !r.knows(id) {
+		if _, ended := r.ended[id]; !ended && !known[id] {
+			known[id] = true
 			r.waiting = append(r.waiting, id)
 		}
 	}
-}
-
-func (r *Run) knows(id string) bool {
-	_, ended := r.ended[id]
-	return ended || slices.Contains(r.waiting, id) || slices.Contains(r.active, id)
 }
 
 // Start returns the minions to start now, and marks them as active.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,8 +33,9 @@ type Options struct {
 	Key         string // file of its key
 	MinionLabel bool   // counters of functions have a label minion, which makes many series
 	Samples     []Sample
-	Parts       func() []Part // states of the daemon's parts; may be nil
-	Ready       func() error  // returns why the master cannot work, or nil
+	Parts       func() []Part   // states of the daemon's parts; may be nil
+	Ready       func() error    // returns why the master cannot work, or nil
+	Notes       func() []string // lines that /readyz tells of a master that can work; may be nil
 	Log         logrus.FieldLogger
 	Now         func() time.Time // nil means time.Now
 }
@@ -184,7 +186,11 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	reply(w, http.StatusOK, "ok")
+	lines := []string{"ok"}
+	if s.o.Notes != nil {
+		lines = append(lines, s.o.Notes()...)
+	}
+	reply(w, http.StatusOK, strings.Join(lines, "\n"))
 }
 
 func reply(w http.ResponseWriter, code int, text string) {

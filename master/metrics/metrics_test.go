@@ -288,6 +288,14 @@ func TestLiveAndReady(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", c.path, code, body, c.code, c.body)
 		}
 	}
+	why = nil
+	s, _ = start(t, func(o *Options) {
+		o.Ready, o.Notes = func() error { return why }, func() []string { return []string{"key 07 is unknown"} }
+	})
+	if code, body := get(t, http.DefaultClient, "http://"+s.Addr().String()+"/readyz"); code != 200 ||
+		body != "ok\nkey 07 is unknown\n" {
+		t.Errorf("with a note: %d %q", code, body)
+	}
 	r, err := http.Post(base+"/metrics", "text/plain", strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)

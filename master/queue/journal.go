@@ -37,6 +37,7 @@ const (
 	opPut  = "put"
 	opSend = "send" // the sending to a minion begins
 	opDone = "done" // a minion is removed
+	opWait = "wait" // the sending to a minion has not begun after all
 )
 
 // A record is one change in the journal.

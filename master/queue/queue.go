@@ -278,6 +278,44 @@ func (q *Queue) Begin(id job.ID, minion string) (bool, error) {
 	return true, nil
 }
 
+// Begun reports whether the sending of a job to a minion has begun.
+func (q *Queue) Begun(id job.ID, minion string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	begun, _ := q.state.sent(id, minion)
+	return begun
+}
+
+// Withdraw records durably that a job was not sent to a minion after all, which undoes Begin.
+func (q *Queue) Withdraw(id job.ID, minion string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if sent, _ := q.state.sent(id, minion); !sent {
+		return nil
+	}
+	if err := q.write(record{Op: opWait, ID: id, Minions: []string{minion}}, true); err != nil {
+		return fmt.Errorf("note that job %s was not sent to %s: %w", id, minion, err)
+	}
+	return nil
+}
+
+// Drop removes a job of some minions durably, and returns the removed entries.
+func (q *Queue) Drop(id job.ID, minions ...string) (gone []Entry, err error) {
+	if q.Len() == 0 || len(minions) == 0 {
+		return nil, nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	gone = q.state.matching(id, minions)
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	if err := q.write(record{Op: opDone, ID: id, Minions: idsOf(gone)}, true); err != nil {
+		return nil, fmt.Errorf("drop queued job %s: %w", id, err)
+	}
+	return gone, nil
+}
+
 // Done removes a job of a minion. It reports false if the job is not queued. The removal may be
 // lost in a power failure; the job then counts as one whose sending has begun.
 func (q *Queue) Done(id job.ID, minion string) (bool, error) {
@@ -300,6 +338,19 @@ func (q *Queue) Sweep() (cancelled, expired []Entry, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	cancelled, err = q.takeCancelled()
+	expired, e := q.takeExpired()
+	return cancelled, expired, errors.Join(err, e)
+}
+
+// Expire removes the expired entries, and returns them.
+func (q *Queue) Expire() ([]Entry, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.takeExpired()
+}
+
+// takeExpired removes the expired entries. The caller holds mu.
+func (q *Queue) takeExpired() (expired []Entry, err error) {
 	now := q.o.Now()
 	for _, j := range q.state.sorted() {
 		if now.Before(j.item.Expires) {
@@ -307,12 +358,42 @@ func (q *Queue) Sweep() (cancelled, expired []Entry, err error) {
 		}
 		over := j.entries()
 		if e := q.write(record{Op: opDone, ID: j.item.ID, Minions: idsOf(over)}, false); e != nil {
-			return cancelled, expired, errors.Join(err,
-				fmt.Errorf("expire job %s: %w", j.item.ID, e))
+			return expired, fmt.Errorf("expire job %s: %w", j.item.ID, e)
 		}
 		expired = append(expired, over...)
 	}
-	return cancelled, expired, err
+	return expired, nil
+}
+
+// A Cancellation is what another program wants to have removed.
+type Cancellation struct {
+	ID      job.ID
+	Minions []string // those for which the job is queued
+	file    string
+}
+
+// Cancellations returns what other programs want to have removed, at most 1000 requests. They are
+// returned again until Settle; Sweep executes them.
+func (q *Queue) Cancellations() ([]Cancellation, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	names, requests, err := readRequests(q.dir)
+	list := make([]Cancellation, len(requests))
+	for i, r := range requests {
+		list[i] = Cancellation{ID: r.ID, Minions: idsOf(q.state.matching(r.ID, r.Minions)), file: names[i]}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is to be cancelled: %w", err)
+	}
+	return list, nil
+}
+
+// Settle removes the request of a Cancellation that was executed.
+func (q *Queue) Settle(c Cancellation) error {
+	if err := q.dir.Remove(c.file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cancel job %s: %w", c.ID, err)
+	}
+	return nil
 }
 
 // takeCancelled executes and removes the requests of other programs.

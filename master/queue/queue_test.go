@@ -252,6 +252,68 @@ func TestOthersListAndCancel(t *testing.T) {
 	}
 }
 
+// TestOthersCancelInSteps reads what others cancel and executes it apart. Until it is settled it is asked
+// again, also after a restart.
+func TestOthersCancelInSteps(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2", "web3")
+	if _, err := Cancel(dir, jid(1), "web1", "web2"); err != nil {
+		t.Fatal(err)
+	}
+	asked := func(minions ...string) Cancellation {
+		t.Helper()
+		list, err := q.Cancellations()
+		if err != nil || len(list) != 1 || list[0].ID != jid(1) || !slices.Equal(list[0].Minions, minions) {
+			t.Fatalf("Cancellations = %+v, %v, want %v", list, err, minions)
+		}
+		return list[0]
+	}
+	asked("web1", "web2")
+	if gone, err := q.Drop(jid(1), "web1", "nobody"); err != nil || told(gone) != "9:web1" {
+		t.Errorf("Drop = %s, %v", told(gone), err)
+	}
+	if gone, err := q.Drop(jid(1)); err != nil || len(gone) > 0 {
+		t.Errorf("Drop of no minions = %s, %v", told(gone), err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	q = open(t, dir, c, Options{})
+	one := asked("web2")
+	if err := errors.Join(q.Settle(one), q.Settle(one)); err != nil {
+		t.Error(err)
+	}
+	if list, err := q.Cancellations(); err != nil || len(list) > 0 {
+		t.Errorf("after Settle: %+v, %v", list, err)
+	}
+	want(t, "entries", told(q.Entries()), "9:web2 9:web3")
+	c.now = begin.Add(time.Hour)
+	if over, err := q.Expire(); err != nil || told(over) != "9:web2 9:web3" || q.Len() != 0 {
+		t.Errorf("Expire = %s, %v", told(over), err)
+	}
+}
+
+func TestWithdrawUndoesBegin(t *testing.T) {
+	q, dir, c := newQueue(t, Options{})
+	q.puts(t, 1, "web1", "web2")
+	for _, minion := range []string{"web1", "web2"} {
+		begins(t, q, 1, minion, true)
+	}
+	for range 2 {
+		if err := errors.Join(q.Withdraw(jid(1), "web1"), q.Withdraw(jid(1), "nobody")); err != nil {
+			t.Fatal(err)
+		}
+		if q.Begun(jid(1), "web1") || !q.Begun(jid(1), "web2") || q.Begun(jid(1), "nobody") {
+			t.Errorf("entries %s", told(q.Entries()))
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		q = open(t, dir, c, Options{})
+	}
+	want(t, "entries", told(q.Entries()), "9:web1 9:web2!")
+}
+
 // TestCutAtEveryByte cuts the journal as an end of the machine would, at each of its bytes: what
 // was there before the change that was cut is there, the queue opens and takes what comes.
 func TestCutAtEveryByte(t *testing.T) {

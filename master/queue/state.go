@@ -120,6 +120,8 @@ func (s *state) apply(r record) {
 		case !has(j.minions, id):
 		case r.Op == opSend:
 			j.minions[id] = true
+		case r.Op == opWait:
+			j.minions[id] = false
 		case r.Op == opDone:
 			s.remove(j, id)
 		}

@@ -17,7 +17,12 @@ import (
 // unchanged.
 func Marshal(v any) ([]byte, error) {
 	var b []byte
-	if err := codec.NewEncoderBytes(&b, handle()).Encode(v); err != nil {
+	e := encoders.Get().(*codec.Encoder)
+	e.ResetBytes(&b)
+	err := e.Encode(v)
+	e.ResetBytes(new([]byte)) // it must not hold b
+	encoders.Put(e)
+	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
 	return b, nil
@@ -29,11 +34,22 @@ func Unmarshal(b []byte, l payload.Limits, v any) error {
 	if err := payload.Check(b, l); err != nil {
 		return fmt.Errorf("decode %T: %w", v, err)
 	}
-	if err := codec.NewDecoderBytes(b, handle()).Decode(v); err != nil {
+	d := decoders.Get().(*codec.Decoder)
+	d.ResetBytes(b)
+	err := d.Decode(v)
+	d.ResetBytes(nil) // it must not hold b
+	decoders.Put(d)
+	if err != nil {
 		return fmt.Errorf("decode %T: %w: %w", v, payload.ErrInvalid, err)
 	}
 	return nil
 }
+
+// Encoders and decoders are kept for the next message: making one takes longer than a small message.
+var (
+	encoders = sync.Pool{New: func() any { return codec.NewEncoderBytes(new([]byte), handle()) }}
+	decoders = sync.Pool{New: func() any { return codec.NewDecoderBytes(nil, handle()) }}
+)
 
 // handle holds the codec settings of the wire form: old raw for text and bytes, and smallest
 // integers. It is created once, since it caches type information, and never modified.

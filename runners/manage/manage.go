@@ -58,6 +58,7 @@ func (m *module) others() []loader.Func {
 		loader.F("key_regen", m.keyRegen),
 		loader.F("safe_accept", m.safeAccept),
 		loader.F("status", m.status),
+		loader.F("syndics", m.listSyndics),
 		loader.F("up", m.up),
 		loader.F("versions", m.versions),
 	}
@@ -154,10 +155,11 @@ type statusQuery struct{ Tgt, TgtType, Timeout, GatherJobTimeout any }
 // upDown lists the minions that are up and down, both sorted.
 type upDown struct{ up, down []string }
 
-// lookUp uses the known connections, and pings if there are none.
+// lookUp uses the known connections. It pings if there are none, or if there may be minions behind
+// syndics, whose connections only the lower masters know.
 func (m *module) lookUp(ctx context.Context, q statusQuery) (upDown, error) {
 	connected, err := m.connected()
-	if err != nil {
+	if err != nil || data.Truth(m.env.Option("order_masters")) {
 		return m.ping(ctx, q)
 	}
 	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)

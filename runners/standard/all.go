@@ -7,6 +7,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runners/auth"
 	"github.com/brineproject/brine/runners/cache"
+	"github.com/brineproject/brine/runners/cluster"
 	"github.com/brineproject/brine/runners/config"
 	"github.com/brineproject/brine/runners/doc"
 	"github.com/brineproject/brine/runners/error"
@@ -44,6 +45,7 @@ func Plugins(n Needs) []loader.Plugin {
 	return loader.NewDocs(allDocs).Document([]loader.Plugin{
 		auth.Plugin(n.Tokens),
 		cache.Plugin(cache.Needs{Keys: n.Keys, Bank: n.Bank, Locks: n.Locks}),
+		cluster.Plugin(cluster.Needs{Member: n.Cluster, Master: cluster.InMaster(n.InMaster)}),
 		config.Plugin(),
 		doc.Plugin(),
 		error.Plugin(),

@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/returners"
 	runnerauth "github.com/brineproject/brine/runners/auth"
 	runnercache "github.com/brineproject/brine/runners/cache"
+	runnercluster "github.com/brineproject/brine/runners/cluster"
 	runnerfiles "github.com/brineproject/brine/runners/fileserver"
 	"github.com/brineproject/brine/runners/gitpillar"
 	"github.com/brineproject/brine/runners/mine"
@@ -41,4 +42,7 @@ type Needs struct {
 	Locks       runnercache.Locks // of git repositories
 	Pillar      runnerpillar.Compiler
 	GitPillar   gitpillar.Fetcher // the external pillar git
+	// Cluster is the master's part in its cluster; nil for a master that is in none, and in a program
+	// beside the master.
+	Cluster runnercluster.Member
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Missing ends the test; why describes the missing requirement.
@@ -75,21 +76,51 @@ func Time(t testing.TB, why string) {
 // filter names programs that must work in such a network.
 func Network(t *testing.T, filter ...string) bool {
 	t.Helper()
-	const own = "BRINE_OWN_NETWORK"
-	if os.Getenv(own) == "1" {
+	return apart(t, space{flag: "-n", variable: "BRINE_OWN_NETWORK", name: "network"}, filter...)
+}
+
+// Mounts runs a test again in a mount namespace of its own, where it may mount file systems, and
+// reports whether this is that run. It needs root and the program unshare.
+func Mounts(t *testing.T) bool {
+	t.Helper()
+	return apart(t, space{flag: "-m", variable: "BRINE_OWN_MOUNTS", name: "space of mounts"}, "true")
+}
+
+// A space is a kind of namespace.
+type space struct {
+	flag     string // of unshare
+	variable string // environment variable that tells a run in it
+	name     string
+}
+
+// inside is how much earlier than the test a run in a namespace of its own ends, to be reported.
+const inside = 5 * time.Second
+
+// apart runs a test again in a namespace of its own, in which programs must work, and reports whether
+// this is that run.
+func apart(t *testing.T, s space, works ...string) bool {
+	t.Helper()
+	if os.Getenv(s.variable) == "1" {
 		return true
 	}
-	Root(t, "to make a network")
-	Program(t, append([]string{"unshare"}, filter...)...)
-	for _, name := range filter {
-		if out, err := exec.Command("unshare", "-n", name).CombinedOutput(); err != nil {
-			Missing(t, name+" does not work in a network of its own: "+string(out))
+	Root(t, "to make a "+s.name)
+	Program(t, append([]string{"unshare"}, works...)...)
+	for _, name := range works {
+		if out, err := exec.Command("unshare", s.flag, name).CombinedOutput(); err != nil {
+			Missing(t, name+" does not work in a "+s.name+" of its own: "+string(out))
 		}
 	}
-	cmd := exec.Command("unshare", "-n", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), own+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("in a network of its own: %v\n%s", err, out)
+	args := []string{s.flag, os.Args[0], "-test.run=^" + t.Name() + "$", "-test.v"}
+	if end, ok := t.Deadline(); ok {
+		args = append(args, "-test.timeout="+time.Until(end.Add(-inside)).String())
+	}
+	cmd := exec.Command("unshare", args...)
+	cmd.Env = append(os.Environ(), s.variable+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("in a %s of its own: %v\n%s", s.name, err, out)
+	} else {
+		t.Logf("in a %s of its own:\n%s", s.name, out)
 	}
 	return false
 }

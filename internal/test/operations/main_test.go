@@ -37,7 +37,7 @@ func withPrograms(run func() int) (code int, err error) {
 	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", dir+"/",
 		"../../../cmd/salt", "../../../cmd/salt-key", "../../../cmd/salt-call",
 		"../../../cmd/salt-run", "../../../cmd/salt-cp", "../../../cmd/salt-master",
-		"../../../cmd/salt-minion")
+		"../../../cmd/salt-minion", "../../../cmd/salt-syndic")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the programs: %w\n%s", err, out)

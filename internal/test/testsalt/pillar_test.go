@@ -188,7 +188,7 @@ func (k *trusting) SetMaster(pem string) error {
 	return nil
 }
 
-func (*trusting) Signing() (string, error) { return "", errors.New("there is none") }
+func (*trusting) Signing() ([]string, error) { return nil, errors.New("there is none") }
 
 // TestMinionsAskForPillarAtOnce has fifty minions request their pillar at the same time; each gets
 // its own, twice.

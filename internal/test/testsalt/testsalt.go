@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/data"
 	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/grains"
@@ -212,22 +213,35 @@ func AwaitEvent(t testing.TB, c *eventbus.Client, prefix string) eventbus.Event 
 // Client returns a client that submits jobs to the master.
 func (m *Master) Client(t testing.TB) *client.Local {
 	t.Helper()
-	opts := m.Config.Map().Clone()
-	opts.Set("transport", m.Config.Transport)
-	wire, err := cli.HostWire(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
-	t.Cleanup(func() { out.Close() })
+	opts := m.options()
+	out := m.requester(t)
 	l, err := client.Open(t.Context(),
 		client.Options{CacheDir: m.Config.CacheDir, SockDir: m.Config.SockDir,
-			User: m.Config.User, Caller: "root", Out: out, Log: m.Log})
+			User: m.Config.User, Caller: "root", Out: out, Log: m.Log, Tiers: client.TiersOf(opts)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// options returns the configuration of the master as programs on its host have it.
+func (m *Master) options() *data.Map {
+	opts := m.Config.Map().Clone()
+	opts.Set("transport", m.Config.Transport)
+	return opts
+}
+
+// requester returns a connection for orders. It is closed at the end of the test.
+func (m *Master) requester(t testing.TB) transport.Requester {
+	t.Helper()
+	wire, err := cli.HostWire(m.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
+	t.Cleanup(func() { out.Close() })
+	return out
 }
 
 // MinionConfig returns the configuration of a minion of the master at address with all its files

@@ -1,4 +1,4 @@
-package minion
+package trusted
 
 import (
 	"errors"
@@ -9,13 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/pki"
 )
 
 // follower is a minion that trusts the first of two keys, which hands over to the second.
 type follower struct {
-	trustedKeys
+	Keys
 	old, next *crypto.PrivateKey
 	chain     pki.Chain
 }
@@ -24,7 +26,7 @@ func newFollower(t *testing.T) *follower {
 	t.Helper()
 	keys, err := pki.OpenKeys(filepath.Join(t.TempDir(), "pki"), pki.Options{})
 	must(t, err)
-	f := &follower{trustedKeys: trustedKeys{keys: keys, log: quiet(), now: time.Now}}
+	f := &follower{Keys: Keys{Dir: keys, File: MinionFile, Log: logrus.New(), Now: time.Now}}
 	f.old, err = crypto.GenerateKey(2048)
 	must(t, err)
 	f.next, err = crypto.GenerateKey(2048)
@@ -62,7 +64,7 @@ func TestSucceedThatIsBrokenOff(t *testing.T) {
 		t.Run("written: "+done, func(t *testing.T) {
 			f := newFollower(t)
 			must(t, f.follow(t, f.old, f.next, f.chain))
-			kept, err := filepath.Glob(filepath.Join(f.keys.Path(), masterKeyFile+".*"))
+			kept, err := filepath.Glob(filepath.Join(f.Dir.Path(), MinionFile+".*"))
 			if err != nil || len(kept) != 1 {
 				t.Fatalf("kept: %q, %v", kept, err)
 			}
@@ -70,7 +72,7 @@ func TestSucceedThatIsBrokenOff(t *testing.T) {
 				must(t, os.Remove(kept[0]))
 			}
 			if !strings.Contains(done, "left") {
-				must(t, os.Remove(filepath.Join(f.keys.Path(), formerKeysFile)))
+				must(t, os.Remove(filepath.Join(f.Dir.Path(), "minion_master.left")))
 			}
 			if !strings.Contains(done, "key") {
 				must(t, f.SetMaster(f.old.Public().PEM()))
@@ -92,7 +94,7 @@ func (f *follower) hasSucceeded(t *testing.T) {
 		all[0].Key != f.old.Public().PEM() {
 		t.Errorf("left: %+v, %v", all, err)
 	}
-	if kept, _ := filepath.Glob(filepath.Join(f.keys.Path(), masterKeyFile+".*")); len(kept) == 0 {
+	if kept, _ := filepath.Glob(filepath.Join(f.Dir.Path(), MinionFile+".*")); len(kept) == 0 {
 		t.Error("the old key is not kept")
 	}
 	back, err := pki.NewHandover(f.next, f.old.Public(), 8, time.Now(), time.Hour)
@@ -105,19 +107,19 @@ func (f *follower) hasSucceeded(t *testing.T) {
 
 // TestSucceedAfterAFault has a directory in the place of each file for the time of one call.
 func TestSucceedAfterAFault(t *testing.T) {
-	for _, file := range []string{masterKeyFile + ".20260301T120000Z", formerKeysFile} {
+	for _, file := range []string{MinionFile + ".20260301T120000Z", "minion_master.left"} {
 		t.Run(file, func(t *testing.T) {
 			f := newFollower(t)
 			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-			f.now = func() time.Time { return at }
-			stall := filepath.Join(f.keys.Path(), file)
+			f.Now = func() time.Time { return at }
+			stall := filepath.Join(f.Dir.Path(), file)
 			must(t, os.Mkdir(stall, 0o700))
 			if err := f.Succeed(f.next.Public().PEM(), 7); err == nil ||
 				!strings.Contains(err.Error(), file) {
 				t.Fatalf("Succeed = %v, want an error that names %s", err, file)
 			}
 			must(t, os.Remove(stall))
-			f.now = time.Now
+			f.Now = time.Now
 			must(t, f.follow(t, f.old, f.next, f.chain))
 			f.hasSucceeded(t)
 		})
@@ -128,16 +130,16 @@ func TestSucceedAfterAFault(t *testing.T) {
 func TestKeysThatAreLeftInOneSecond(t *testing.T) {
 	f := newFollower(t)
 	now := time.Now()
-	f.now = func() time.Time { return now }
+	f.Now = func() time.Time { return now }
 	must(t, f.follow(t, f.old, f.next, f.chain))
 	last, err := crypto.GenerateKey(2048)
 	must(t, err)
 	h, err := pki.NewHandover(f.next, last.Public(), 8, now, time.Hour)
 	must(t, err)
 	must(t, f.follow(t, f.next, last, append(f.chain, h)))
-	date := masterKeyFile + "." + now.UTC().Format("20060102T150405Z")
+	date := MinionFile + "." + now.UTC().Format("20060102T150405Z")
 	for name, want := range map[string]*crypto.PrivateKey{date: f.old, date + ".2": f.next} {
-		if got, err := f.keys.ReadText(name); err != nil || !crypto.SameKey(got, want.Public().PEM()) {
+		if got, err := f.Dir.ReadText(name); err != nil || !crypto.SameKey(got, want.Public().PEM()) {
 			t.Errorf("%s does not hold the key that was left: %v", name, err)
 		}
 	}

@@ -1,0 +1,250 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// A lost consumer, or a server that stands still, is noticed after two heartbeats.
+	followBeat   = time.Second
+	followExpiry = 5 * time.Second
+	followIdle   = 30 * time.Second // until the server drops the consumer of a member that is gone
+	followBytes  = 4 << 20          // messages under way to this member
+	// followDoubt is how long nothing may come before the leader of the stream is asked for its end:
+	// a consumer is on one replica, which can fall behind without an error.
+	followDoubt = 3 * time.Second
+	// restartDoubt is how long a stream may seem to end before the caller's position, as it does on
+	// a deposed leader.
+	restartDoubt = 10 * time.Second
+)
+
+// A follower reads a stream in order from a position on, across restarts of servers.
+type follower struct {
+	c      *Cluster
+	stream string
+	after  uint64 // sequence of the last message that the caller has
+	strict bool   // a missing sequence after the first message is an error
+	handle func(message) error
+	idle   func() // called when everything is read that the stream had; may be nil
+
+	identity string    // of the stream; "" before it is known
+	target   uint64    // the end of the stream, as its leader told
+	consumed uint64    // messages of the present consumer
+	early    time.Time // since when the stream seems to end before after
+}
+
+// A message is one message of a stream.
+type message struct {
+	sequence uint64
+	at       time.Time
+	subject  string
+	body     []byte
+}
+
+// errAgain asks for a new consumer.
+var errAgain = errors.New("a message is missing")
+
+// run calls handle for each message until ctx ends, which is no error, or handle fails. Errors of
+// the servers make it try again; without an answer it waits.
+func (f *follower) run(ctx context.Context) error {
+	for wait := pause; ; wait = min(2*wait, longestPause) {
+		before := f.after
+		attempt, cancel := f.attempt(ctx)
+		err := f.round(attempt)
+		var stop *stopped
+		switch {
+		case ctx.Err() != nil:
+			cancel()
+			return nil
+		case errors.As(err, &stop):
+			cancel()
+			return fmt.Errorf("read stream %s: %w", f.stream, stop.err)
+		}
+		if f.after != before {
+			wait = pause
+		}
+		select {
+		case <-attempt.Done(): // also if ctx has ended
+			wait = pause
+		case <-time.After(wait):
+		}
+		cancel()
+	}
+}
+
+// attempt returns the context of one round. Without a quorum it ends when the quorum returns: what was asked
+// before that may wait for an answer that was lost.
+func (f *follower) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	attempt, cancel := context.WithCancel(ctx)
+	if f.c.pulse == nil { // it is joining
+		return attempt, cancel
+	}
+	changed := f.c.Changed()
+	if f.c.Quorum() != nil {
+		go func() {
+			select {
+			case <-changed:
+				cancel()
+			case <-attempt.Done():
+			}
+		}()
+	}
+	return attempt, cancel
+}
+
+// stopped is an error that ends run.
+type stopped struct{ err error }
+
+func (s *stopped) Error() string { return s.err.Error() }
+
+// round reads with one consumer until it fails.
+func (f *follower) round(ctx context.Context) error {
+	consumer, err := f.consumer(ctx)
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages(jetstream.PullHeartbeat(followBeat),
+		jetstream.PullExpiry(followExpiry), jetstream.PullMaxMessagesWithBytesLimit(1024, followBytes),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return err
+	}
+	defer f.discard(consumer.CachedInfo().Name)
+	defer messages.Stop()
+	f.announce()
+	f.consumed = 0
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	for {
+		m, err := messages.Next(jetstream.NextMaxWait(followDoubt))
+		switch {
+		case errors.Is(err, nats.ErrTimeout):
+			err = f.compare(ctx)
+		case err == nil:
+			err = f.take(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// compare returns an error if the stream has messages that the consumer has not delivered.
+func (f *follower) compare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s, err := f.c.handle(ctx, f.stream)
+	if err != nil {
+		return err
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the consumer may still be the better source
+	}
+	if info.State.LastSeq > f.after && info.State.Msgs > 0 {
+		f.c.o.Log.Infof("stream %s: %d messages are not delivered; trying another replica", f.stream,
+			info.State.LastSeq-f.after)
+		return errAgain
+	}
+	return nil
+}
+
+// consumer makes a consumer for what comes after the position.
+func (f *follower) consumer(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
+	defer cancel()
+	s, err := f.c.handle(ctx, f.stream)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	identity := identityOf(info)
+	if f.identity != "" && identity != f.identity {
+		return nil, &stopped{fmt.Errorf("%w: it was made at %s", ErrRestarted, info.Created.UTC().Format(time.RFC3339))}
+	}
+	f.identity = identity
+	if err := f.checkEnd(info.State.LastSeq); err != nil {
+		return nil, err
+	}
+	f.target = 0
+	if info.State.Msgs > 0 {
+		f.target = info.State.LastSeq
+	}
+	if first := info.State.FirstSeq; f.strict && f.after > 0 && first > f.after+1 {
+		return nil, &stopped{fmt.Errorf("%w: from %d to %d", ErrGap, f.after+1, first-1)}
+	}
+	return s.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.after + 1,
+		AckPolicy: jetstream.AckNonePolicy, MaxDeliver: 1, InactiveThreshold: followIdle,
+		MemoryStorage: true, Replicas: 1,
+	})
+}
+
+// checkEnd fails if the stream ends before the position for a while.
+func (f *follower) checkEnd(last uint64) error {
+	switch {
+	case last >= f.after:
+		f.early = time.Time{}
+		return nil
+	case f.early.IsZero():
+		f.early = time.Now()
+	case time.Since(f.early) > restartDoubt:
+		return &stopped{fmt.Errorf("%w: it ends at %d, the position is %d", ErrRestarted, last, f.after)}
+	}
+	return errAgain
+}
+
+// discard removes the consumer. The server does so by itself, too, but later.
+func (f *follower) discard(name string) {
+	_ = f.c.nc.PublishMsg(&nats.Msg{Subject: f.c.apiPrefix() + "CONSUMER.DELETE." + f.stream + "." + name})
+}
+
+// apiPrefix returns how subjects of JetStream's API begin.
+func (c *Cluster) apiPrefix() string {
+	if c.o.Domain == "" {
+		return jetstream.DefaultAPIPrefix
+	}
+	return "$JS." + c.o.Domain + ".API."
+}
+
+// take hands a message to the caller.
+func (f *follower) take(m jetstream.Msg) error {
+	meta, err := m.Metadata()
+	if err != nil {
+		return fmt.Errorf("read a message: %w", err)
+	}
+	if f.consumed++; meta.Sequence.Consumer != f.consumed {
+		return errAgain
+	}
+	sequence := meta.Sequence.Stream
+	if sequence <= f.after {
+		return errAgain
+	}
+	if f.strict && f.after > 0 && sequence != f.after+1 {
+		return &stopped{fmt.Errorf("%w: from %d to %d", ErrGap, f.after+1, sequence-1)}
+	}
+	err = f.handle(message{sequence, meta.Timestamp, m.Subject(), m.Data()})
+	if err != nil {
+		return &stopped{err}
+	}
+	f.after = sequence
+	f.announce()
+	return nil
+}
+
+// announce calls idle if the end is reached. What the consumer has pending does not tell, because
+// its replica may be behind.
+func (f *follower) announce() {
+	if f.idle != nil && f.after >= f.target {
+		f.idle()
+	}
+}

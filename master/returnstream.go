@@ -1,0 +1,349 @@
+package master
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/brineproject/brine/cluster"
+	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/payload/typed"
+	"github.com/brineproject/brine/returners"
+)
+
+const (
+	// returnTimeout is how long a return waits for the cluster before it goes to this member's disk.
+	returnTimeout = 5 * time.Second
+	// returnsAtOnce is how many returns are stored at one time. The job cache writes those that wait
+	// for it together.
+	returnsAtOnce = 128
+	// mostBehind is how many returns this member may be behind the stream and still take new ones for
+	// it. What comes then goes to its disk.
+	mostBehind = 20_000
+	// spoolPause is the wait between two attempts to hand on what is on this member's disk.
+	spoolPause = time.Second
+)
+
+// clusterReturns is what the master needs of cluster.Returns.
+type clusterReturns interface {
+	Add(ctx context.Context, ret cluster.Return) (sequence uint64, repeated bool, err error)
+	Subscribe(ctx context.Context, after uint64, handle func(cluster.Return) error) error
+	First(ctx context.Context) (uint64, error)
+	Last(ctx context.Context) (uint64, error)
+	Identity(ctx context.Context) (string, error)
+}
+
+// A spool keeps entries on disk, in their order. Package cluster/spool implements it.
+type spool interface {
+	Put(entry []byte) error
+	First() (name string, entry []byte, ok bool, err error)
+	Remove(name string) error
+	Len() int
+}
+
+// A clusterReturn is an entry in the stream of returns.
+type clusterReturn struct {
+	Member  string `codec:"member"` // that received it
+	JID     string `codec:"jid"`
+	Minion  string `codec:"minion"`
+	Load    []byte `codec:"load"`
+	At      int64  `codec:"at"`               // microseconds since 1970
+	After   uint64 `codec:"after"`            // orders that its member knew
+	Orders  string `codec:"orders,omitempty"` // identity of their stream
+	NoCache bool   `codec:"nocache,omitempty"`
+	Own     bool   `codec:"own,omitempty"`
+	// a job that nobody ordered, which is saved first where it is unknown
+	Job *ownJobRecord `codec:"job,omitempty"`
+}
+
+type ownJobRecord struct {
+	Load    []byte   `codec:"load"`
+	Minions []string `codec:"minions"`
+	Started int64    `codec:"started"` // microseconds since 1970
+}
+
+// A returnStream brings returns to all members. A return is acknowledged to its minion when a
+// majority of the cluster's servers has it, or without a majority when it is on this member's disk.
+type returnStream struct {
+	base
+	member string
+	log    clusterReturns
+	quorum func() error
+	ret    *returning
+	orders *orderStream
+	done   *position
+	spool  spool
+	last   atomic.Uint64 // sequence of the last return that this member has added
+	start  atomic.Uint64 // the end of the stream when this member started
+}
+
+// add implements returnLog.
+func (s *returnStream) add(ctx context.Context, a *admitted) error {
+	body, err := typed.Marshal(s.recordOf(a))
+	if err != nil {
+		return err
+	}
+	if err = s.quorum(); err == nil {
+		err = s.behind()
+	}
+	if err == nil {
+		err = s.hand(ctx, body, a)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, cluster.ErrTooLarge):
+		s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", a.minion, a.jid)
+		return s.ret.keep(ctx, a)
+	}
+	if err := s.spool.Put(body); err != nil {
+		return fmt.Errorf("keep return of minion %s for job %s until the cluster answers: %w", a.minion, a.jid, err)
+	}
+	return nil
+}
+
+// recordOf returns the entry of a return.
+func (s *returnStream) recordOf(a *admitted) *clusterReturn {
+	r := &clusterReturn{Member: s.member, JID: string(a.jid), Minion: a.minion, Load: a.raw,
+		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(), NoCache: a.job.NoCache, Own: a.own}
+	if a.fresh || a.own && !a.job.NoCache { // others may store this return before the first of its job
+		r.Job = &ownJobRecord{Load: a.job.Load, Minions: a.job.Minions, Started: a.job.Started.UnixMicro()}
+	}
+	return r
+}
+
+// hand passes an entry to the cluster.
+func (s *returnStream) hand(ctx context.Context, body []byte, a *admitted) error {
+	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
+	defer cancel()
+	sequence, repeated, err := s.log.Add(ctx,
+		cluster.Return{JID: dedupName(a.jid), Minion: a.minion, Body: body, Again: s.ret.keeps(a)})
+	if err != nil {
+		return err
+	}
+	s.last.Store(sequence)
+	if repeated && a.own {
+		s.ret.refund(a) // the stream drops it
+	}
+	return nil
+}
+
+// behind returns an error if this member is so far behind the stream that entries could be dropped
+// from it before this member has stored them.
+func (s *returnStream) behind() error {
+	if at, last := s.done.now(), s.last.Load(); at+mostBehind < last {
+		return fmt.Errorf("this master is %d returns behind its cluster", last-at)
+	}
+	return nil
+}
+
+// dedupName returns what tells the returns of a minion apart: returns without a job are all different.
+func dedupName(jid job.ID) string {
+	if jid == job.NoCache || jid == job.Req {
+		return rand.Text()
+	}
+	return string(jid)
+}
+
+// handOn passes what is on this member's disk to the cluster, until ctx ends.
+func (s *returnStream) handOn(ctx context.Context) error {
+	for {
+		err := s.handOnAll(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.quiet.Warnf(s.base.log.WithError(err), "returns on disk",
+				"%d returns wait on disk until the cluster takes them", s.spool.Len())
+		}
+		if err := clock.Sleep(ctx, spoolPause); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *returnStream) handOnAll(ctx context.Context) error {
+	for s.quorum() == nil && s.behind() == nil {
+		name, body, ok, err := s.spool.First()
+		if err != nil || !ok {
+			return err
+		}
+		r, err := parseReturn(body)
+		if err == nil {
+			err = s.hand(ctx, body, &admitted{jid: job.ID(r.JID), minion: r.Minion, raw: r.Load, own: r.Own,
+				job: &returners.Job{NoCache: r.NoCache}})
+		} else {
+			s.base.log.WithError(err).Errorf("drop return %s on disk, which cannot be read", name)
+			err = nil
+		}
+		if errors.Is(err, cluster.ErrTooLarge) {
+			s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", r.Minion, r.JID)
+			err = s.apply(ctx, r, false)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.spool.Remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseReturn(body []byte) (*clusterReturn, error) {
+	var r clusterReturn
+	limits := payload.WireLimits()
+	limits.Size = max(limits.Size, len(body))
+	if err := typed.Unmarshal(body, limits, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// catchUp waits until this member has stored what the stream has now.
+func (s *returnStream) catchUp(ctx context.Context) error {
+	last, err := s.log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	return s.done.await(ctx, last)
+}
+
+// begin notes where the stream ends: what it has is stored, and not announced again.
+func (s *returnStream) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	last, err := s.log.Last(ctx)
+	s.start.Store(last)
+	return err
+}
+
+// run stores the returns of the stream until ctx ends.
+func (s *returnStream) run(ctx context.Context) error {
+	return s.done.follow(ctx, s.log, following{
+		read: func(after uint64) error { return s.read(ctx, after) },
+		missed: func(err error) {
+			s.base.log.WithError(err).Error("Returns are missing in the job cache of this master: " +
+				"it was away for longer than the cluster keeps them")
+		},
+		anew: func(err error) error {
+			s.base.log.WithError(err).Error("The cluster's stream of returns is a new one")
+			stream, err := s.log.Identity(ctx)
+			if err != nil {
+				return err
+			}
+			s.last.Store(0)
+			s.start.Store(0)
+			s.done.renew(stream)
+			return nil
+		},
+	})
+}
+
+// read stores the returns after a sequence, several at once, until the stream fails or ctx ends.
+func (s *returnStream) read(ctx context.Context, after uint64) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	room := make(chan struct{}, returnsAtOnce)
+	begun := after > 0
+	return s.log.Subscribe(ctx, after, func(ret cluster.Return) error {
+		if !begun {
+			s.done.reset(ret.Sequence - 1) // the stream begins there
+			begun = true
+		}
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		work.Go(func() {
+			defer func() { <-room }()
+			s.take(ctx, ret)
+		})
+		return nil
+	})
+}
+
+// take stores one return. It tries again until that succeeds.
+func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
+	if errors.Is(ret.Problem, cluster.ErrUnknownKey) {
+		s.done.leaveOut(ret.Sequence)
+		return
+	}
+	r, err := parseReturn(ret.Body)
+	if ret.Problem != nil || err != nil {
+		s.base.log.WithError(errors.Join(ret.Problem, err)).Errorf("entry %d of the cluster's returns is ignored",
+			ret.Sequence)
+		s.done.finish(ret.Sequence)
+		return
+	}
+	if !s.orders.done.isFormer(r.Orders) && s.orders.reach(ctx, r.After) != nil {
+		return
+	}
+	for {
+		err := s.apply(ctx, r, ret.Sequence <= s.start.Load())
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+		case errors.Is(err, returners.ErrConflict), errors.Is(err, errRefused):
+			s.base.log.WithError(err).Warnf("Return of minion %s for job %s refused", r.Minion, r.JID)
+		default:
+			s.quiet.Warnf(s.base.log.WithError(err), "returns of the cluster",
+				"return of minion %s for job %s cannot be stored here; trying again", r.Minion, r.JID)
+			if clock.Sleep(ctx, applyPause) != nil {
+				return
+			}
+			continue
+		}
+		s.done.finish(ret.Sequence)
+		return
+	}
+}
+
+// apply stores a return, and announces it unless it is old.
+func (s *returnStream) apply(ctx context.Context, r *clusterReturn, old bool) error {
+	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
+	if err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	a := &admitted{jid: job.ID(r.JID), minion: r.Minion, fields: fields, raw: r.Load, own: r.Own,
+		at: time.UnixMicro(r.At), remote: r.Member != s.member, old: old}
+	if a.job, a.fresh, err = s.jobOf(ctx, r); err != nil {
+		return err
+	}
+	return s.ret.keep(ctx, a)
+}
+
+// jobOf returns the job of a return, and whether it is to be saved first.
+func (s *returnStream) jobOf(ctx context.Context, r *clusterReturn) (j *returners.Job, fresh bool, err error) {
+	id := job.ID(r.JID)
+	if r.NoCache && r.Job == nil {
+		known, err := s.ret.jobs.Job(ctx, id)
+		if err == nil && known.NoCache {
+			return known, false, nil
+		}
+		return &returners.Job{ID: id, NoCache: true}, false, nil
+	}
+	known, err := s.ret.jobs.Job(ctx, id)
+	switch {
+	case errors.Is(err, returners.ErrUnknownJob) && r.Job != nil:
+		return &returners.Job{ID: id, Load: r.Job.Load, Minions: r.Job.Minions, NoCache: r.NoCache,
+			Started: time.UnixMicro(r.Job.Started)}, true, nil
+	case errors.Is(err, returners.ErrUnknownJob): // dropped here, as old jobs are
+		return &returners.Job{ID: id, NoCache: true}, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	if !r.Own && !expects(known, r.Minion) {
+		// the member that received it has admitted the minion, for example one behind a syndic
+		err = s.ret.jobs.AddMinions(ctx, id, []string{r.Minion})
+	}
+	return known, false, err
+}

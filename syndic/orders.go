@@ -1,0 +1,219 @@
+package syndic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/payload"
+)
+
+const (
+	orderers   = 4        // orders that are given to the lower master at once
+	maxOrders  = 1000     // publications that wait for that
+	orderBytes = 64 << 20 // bytes of them
+)
+
+// An order is a publication of an upper master.
+type order struct {
+	from *upper
+	pub  *job.Publication
+	size int // bytes of the publication
+}
+
+// orders order publications of upper masters on the lower master. It is safe for concurrent use.
+type orders struct {
+	s       *Syndic
+	waiting chan order
+	bytes   atomic.Int64 // size of the orders in waiting
+}
+
+func newOrders(s *Syndic) *orders {
+	return &orders{s: s, waiting: make(chan order, maxOrders)}
+}
+
+// accept takes a publication, unless it originates from the lower master itself (salt/minion.py,
+// Syndic._handle_decoded_payload) or is for the upper master's own minions only.
+func (o *orders) accept(ord order) {
+	jid := ord.pub.JID
+	switch {
+	case o.s.masterID != "" && ord.pub.MasterID == o.s.masterID:
+		return
+	case ord.pub.Extra.Value(job.OwnMinions) == true:
+		ord.from.log.Debugf("job %s is for the master's own minions", jid)
+		return
+	case !job.ValidID(jid):
+		ord.from.log.Warnf("publication of the master dropped: %.100q is not a job id", jid)
+		return
+	}
+	if o.bytes.Add(int64(ord.size)) <= orderBytes {
+		select {
+		case o.waiting <- ord:
+			return
+		default:
+		}
+	}
+	o.bytes.Add(int64(-ord.size))
+	ord.from.log.Errorf("job %s is not ordered: too many jobs wait for the lower master", jid)
+	ord.from.report(jid, report{problem: "the syndic has too many jobs that wait for its master"})
+}
+
+// run orders what was accepted, until ctx ends.
+func (o *orders) run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for range orderers {
+		all.Go(func() { o.work(ctx) })
+	}
+	all.Wait()
+	return ctx.Err()
+}
+
+// work gives one order after the other, until ctx ends.
+func (o *orders) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case ord := <-o.waiting:
+			o.bytes.Add(int64(-ord.size))
+			o.give(ctx, ord)
+		}
+	}
+}
+
+// give orders a job, unless the same was ordered before: the steps of a batch of the upper master have one
+// id, but other targets. It reports the result to the upper master, unless minions have matched: then
+// the lower master fires an event.
+func (o *orders) give(ctx context.Context, ord order) {
+	jid := ord.pub.JID
+	d, err := digestOf(ord.pub)
+	fresh := false
+	if err == nil {
+		fresh, err = o.s.journal.order(jid, ord.from.address.folder(), d)
+	}
+	if err == nil && !fresh {
+		ord.from.log.Debugf("job %s was ordered before", jid)
+		return
+	}
+	var below *client.Job
+	if err == nil {
+		below, err = o.publish(ctx, ord.pub)
+	}
+	what := given // also if ctx has ended or no answer came: the job may run
+	var silent *client.NoMinionsError
+	switch {
+	case err == nil:
+		ord.from.log.Infof("Ordered job %s", jid)
+		if len(below.Absent) > 0 {
+			ord.from.report(jid, report{minions: below.Minions, absent: below.Absent})
+		}
+	case ctx.Err() != nil:
+	case errors.As(err, &silent) && isNobody(silent, ord.pub):
+		what = nobody
+		ord.from.report(jid, report{})
+	default:
+		if !errors.Is(err, client.ErrTimeout) {
+			what = refusal
+		}
+		ord.from.log.WithError(err).Errorf("order job %s on the lower master", jid)
+		ord.from.report(jid, report{problem: err.Error()})
+	}
+	if fresh {
+		o.s.journal.ended(jid, d, what)
+	}
+}
+
+// publish orders a job on the lower master. It opens a client for each job, since a client that waits
+// would have to read the events that it subscribes to.
+func (o *orders) publish(ctx context.Context, pub *job.Publication) (*client.Job, error) {
+	out, err := o.s.opts.Order(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	return out.Publish(ctx, o.request(pub))
+}
+
+// isNobody reports whether the lower master has refused a job only because no minion matches.
+func isNobody(e *client.NoMinionsError, pub *job.Publication) bool {
+	return e.Text == client.NobodyMatched ||
+		strings.TrimSpace(e.Text) == "Master could not resolve minions for target "+data.Str(pub.Target)
+}
+
+// request returns the request for the lower master (salt/minion.py, Syndic.syndic_cmd). It has options
+// that Salt's syndic loses.
+func (o *orders) request(pub *job.Publication) client.Request {
+	kwargs := data.NewMap("auth_list", pub.AuthList)
+	if pub.AuthList == nil {
+		kwargs.Set("auth_list", []any{})
+	}
+	for _, f := range []struct {
+		name  string
+		value any
+	}{
+		{"master_id", pub.MasterID}, {"user", pub.User}, {"delimiter", pub.Delimiter},
+		{"metadata", pub.Metadata}, {"ret_config", pub.RetConfig}, {"ret_kwargs", pub.RetKwargs},
+		{"module_executors", pub.ModuleExecutors}, {"executor_opts", pub.ExecutorOpts},
+	} {
+		if f.value != nil && f.value != "" {
+			kwargs.Set(f.name, f.value)
+		}
+	}
+	r := client.Request{Target: pub.Target, Kind: pub.TargetType, Fun: funOf(pub), Arg: pub.Arg, Ret: pub.Ret,
+		JID: string(pub.JID), Kwargs: kwargs, Timeout: o.timeout(pub)}
+	if r.Kind == "" {
+		r.Kind = "glob"
+	}
+	return r
+}
+
+// timeout returns how long the lower master's clients wait: a second less than the upper master's.
+func (o *orders) timeout(pub *job.Publication) time.Duration {
+	given := o.s.timeout
+	if pub.To > 0 {
+		given = time.Duration(min(pub.To, 1<<30)) * time.Second
+	}
+	return max(given-time.Second, time.Second)
+}
+
+func funOf(pub *job.Publication) any {
+	if !pub.Multi && len(pub.Fun) == 1 {
+		return pub.Fun[0]
+	}
+	return data.Values(pub.Fun)
+}
+
+// A report is what an upper master learns about a job besides what the lower master announces.
+type report struct {
+	minions []string // that the job reaches
+	absent  []string // those of them that are not connected
+	problem string   // why the lower master did not take the job
+}
+
+// report tells the upper master about a job, with the event that otherwise announces its minions.
+func (u *upper) report(jid job.ID, r report) {
+	about := data.NewMap("minions", data.Values(r.minions))
+	if len(r.absent) > 0 {
+		about.Set("absent", data.Values(r.absent))
+	}
+	if r.problem != "" {
+		about.Set("problem", r.problem)
+	}
+	body, err := payload.MarshalBin(about)
+	if err == nil {
+		var event data.Raw
+		if event, err = newEvent(string(jid), body); err == nil {
+			u.queue.addEvent(event, math.MaxInt)
+			return
+		}
+	}
+	u.log.WithError(fmt.Errorf("report job %s: %w", jid, err)).Error("encode event")
+}
