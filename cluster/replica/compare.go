@@ -110,7 +110,7 @@ func (b *Bank) scan(ctx context.Context) error {
 func (b *Bank) differs(e entry, v cluster.Value) bool {
 	b.mu.Lock()
 	_, dirty := b.waiting[e.name]
-	leave := dirty || b.flights[e.name] != nil || b.failed[e.name] || v.Revision > b.position
+	leave := dirty || b.flights[e.name] != nil || b.failed[e.name] || v.Revision > b.known(e.name)
 	b.mu.Unlock()
 	if leave {
 		return false
@@ -142,9 +142,13 @@ func (b *Bank) await(ctx context.Context, e entry, need func() bool) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.waiting[e.name]; !ok {
-		b.add(e.name)
-		b.remember(e.name)
+	if _, ok := b.waiting[e.name]; ok {
+		return nil
+	}
+	b.doubtful[e.name] = true
+	b.add(e.name)
+	if b.isLazy(e.name) {
+		return b.journal.addAll()
 	}
 	return nil
 }

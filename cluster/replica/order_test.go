@@ -13,7 +13,7 @@ type stage struct {
 	follows chan func(cluster.Value) error // the handler of each Follow
 	synced  chan func()
 	writes  chan write
-	now     cluster.Value // what Get returns
+	now     cluster.Value // what Get returns for its key
 }
 
 // A write waits for its revision.
@@ -32,7 +32,10 @@ func (s *stage) Identify(context.Context, string) (string, error) { return "mark
 
 func (s *stage) Unread() bool { return false }
 
-func (s *stage) Get(context.Context, string) ([]byte, uint64, error) {
+func (s *stage) Get(_ context.Context, key string) ([]byte, uint64, error) {
+	if key != s.now.Key {
+		return nil, 0, nil
+	}
 	return s.now.Body, s.now.Revision, nil
 }
 
@@ -63,10 +66,10 @@ func (s *stage) Follow(ctx context.Context, _ uint64, synced func(), handle func
 }
 
 // begin starts a member on a stage and returns how to tell it a change of its one name.
-func begin(t *testing.T) (*member, *stage, func(body string, revision uint64)) {
+func begin(t *testing.T, o Options) (*member, *stage, func(body string, revision uint64)) {
 	t.Helper()
 	s := newStage()
-	m := newMember(t, s, Options{}).start()
+	m := newMember(t, s, o).start()
 	handle := <-s.follows
 	(<-s.synced)()
 	m.sent()
@@ -84,7 +87,7 @@ func (m *member) want(t *testing.T, when, value string) {
 }
 
 func TestWhatWaitsIsNotReplaced(t *testing.T) {
-	m, s, tell := begin(t)
+	m, s, tell := begin(t, Options{})
 	tell("theirs", 5)
 	must(t, m.Store("minions/m", "data", []byte("mine 1")))
 	first := <-s.writes
@@ -113,7 +116,7 @@ func TestWhatWaitsIsNotReplaced(t *testing.T) {
 
 // TestWhatWaitsForASenderIsNotReplaced keeps all senders busy.
 func TestWhatWaitsForASenderIsNotReplaced(t *testing.T) {
-	m, s, tell := begin(t)
+	m, s, tell := begin(t, Options{})
 	for i := range senders {
 		must(t, m.Store("minions/other", fmt.Sprint(i), []byte("v")))
 	}
@@ -134,7 +137,7 @@ func TestWhatWaitsForASenderIsNotReplaced(t *testing.T) {
 }
 
 func TestALaterChangeWinsOverOneUnderWay(t *testing.T) {
-	m, s, tell := begin(t)
+	m, s, tell := begin(t, Options{})
 	must(t, m.Store("minions/m", "data", []byte("mine")))
 	w := <-s.writes
 	tell("mine", 5)
@@ -156,7 +159,7 @@ func TestALaterChangeWinsOverOneUnderWay(t *testing.T) {
 }
 
 func TestADurableChangeYieldsToALaterOne(t *testing.T) {
-	m, s, _ := begin(t)
+	m, s, _ := begin(t, Options{})
 	done := make(chan error)
 	go func() { done <- m.Store("batches", "1", []byte("mine")) }()
 	w := <-s.writes
@@ -179,4 +182,80 @@ func TestADurableChangeYieldsToALaterOne(t *testing.T) {
 	if !m.lacks("batches", "1") {
 		t.Error("the deletion does not reach the copy")
 	}
+}
+
+// crowd keeps all senders busy and lets one more name wait, which is as many as may.
+func crowd(t *testing.T, m *member) {
+	t.Helper()
+	for i := range senders {
+		must(t, m.Store("minions/other", fmt.Sprint(i), []byte("v")))
+		eventually(t, "a sender at work", func() bool {
+			m.Bank.mu.Lock()
+			defer m.Bank.mu.Unlock()
+			return len(m.flights) == i+1
+		})
+	}
+	must(t, m.Store("minions/other", "waits", []byte("v")))
+}
+
+// compare ends a crowd, and tells the comparison that follows what the shelf has.
+func compare(t *testing.T, s *stage, shelf cluster.Value) {
+	t.Helper()
+	for range senders + 1 {
+		w := <-s.writes
+		w.revision <- 4
+	}
+	compared := <-s.follows
+	for i := range senders {
+		must(t, compared(cluster.Value{Key: fmt.Sprint("minions/other/", i), Body: []byte("v"), Revision: 4}))
+	}
+	must(t, compared(cluster.Value{Key: "minions/other/waits", Body: []byte("v"), Revision: 4}))
+	must(t, compared(shelf))
+	(<-s.synced)()
+}
+
+// TestAComparisonDoesNotUndoChangesByOthers lets the shelf tell an old value when the copy is compared, and a
+// newer one when the difference is looked at.
+func TestAComparisonDoesNotUndoChangesByOthers(t *testing.T) {
+	m, s, tell := begin(t, Options{MaxWaiting: 1})
+	tell("theirs 1", 5)
+	crowd(t, m)
+	must(t, m.Store("minions/other", "too many", []byte("v")))
+	tell("theirs 2", 6)
+	s.now = cluster.Value{Key: "minions/m/data", Body: []byte("theirs 3"), Revision: 7}
+	compare(t, s, cluster.Value{Key: "minions/m/data", Body: []byte("theirs 1"), Revision: 5})
+	for body := ""; body != "v"; {
+		w := <-s.writes
+		w.revision <- 8
+		if body = w.body; body != "v" {
+			t.Errorf("%q is written over a later value", body)
+		}
+	}
+	m.sent()
+	m.want(t, "after the comparison", "theirs 3")
+	tell("theirs 3", 7)
+	m.want(t, "at the end", "theirs 3")
+}
+
+// TestAComparisonSendsWhatWasNotCounted has an own change on the shelf that the member has not been told of.
+func TestAComparisonSendsWhatWasNotCounted(t *testing.T) {
+	m, s, tell := begin(t, Options{MaxWaiting: 1})
+	tell("theirs", 5)
+	must(t, m.Store("minions/m", "data", []byte("mine 1")))
+	w := <-s.writes
+	w.revision <- 7
+	m.sent()
+	crowd(t, m)
+	must(t, m.Store("minions/m", "data", []byte("mine 2")))
+	s.now = cluster.Value{Key: "minions/m/data", Body: []byte("mine 1"), Revision: 7}
+	compare(t, s, s.now)
+	w = <-s.writes
+	w.revision <- 8
+	if w.body != "mine 2" {
+		t.Errorf("written is %q", w.body)
+	}
+	m.sent()
+	tell("mine 1", 7)
+	tell("mine 2", 8)
+	m.want(t, "at the end", "mine 2")
 }

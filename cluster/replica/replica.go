@@ -11,8 +11,8 @@
 //
 // A change of a lazy bank returns when the member's own copy has it. Its name waits until it is sent,
 // with the value that the copy has then. Names that wait are in a file, which outlives the process.
-// If too many wait, the copy is compared with the whole shelf instead. A value that the copy had
-// already is not sent.
+// If too many wait, the copy is compared with the whole shelf instead, and of what differs is sent what no
+// other member has changed since. A value that the copy had already is not sent.
 //
 // While a change waits, changes of the same key by other members are left out, since the one that
 // waits will be the last. Only what this member has deleted in the meantime can differ: if more

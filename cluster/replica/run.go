@@ -152,7 +152,7 @@ func (b *Bank) receive(e entry, v cluster.Value) bool {
 	stripe.Lock()
 	defer stripe.Unlock()
 	b.mu.Lock()
-	_, dirty := b.waiting[e.name]
+	dirty := b.mine(e.name)
 	f := b.flights[e.name]
 	own := b.acked[e.name]
 	if v.Revision >= own {
@@ -253,11 +253,22 @@ func (b *Bank) exchange(ctx context.Context, e entry) (revision uint64, err erro
 		return 0, err
 	case !foreign && same(mine, theirs):
 		return revision, nil
-	case !foreign && revision != 0 && b.modeOf(e.bank) == durable:
+	case !foreign && b.yields(e, revision):
 		b.yield(e.name, cluster.Value{Key: e.name, Body: theirs, Revision: revision})
 		return 0, nil
 	}
 	return b.shared.Set(ctx, e.name, mine, revision)
+}
+
+// yields reports whether a difference is settled by the value that the shelf has at a revision.
+func (b *Bank) yields(e entry, revision uint64) bool {
+	if b.modeOf(e.bank) == durable {
+		return revision != 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f := b.flights[e.name]
+	return f.doubtful && revision > f.known
 }
 
 // yield lets a flight end with the value of the shelf.

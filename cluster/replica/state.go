@@ -12,9 +12,12 @@ import (
 // state is what a Bank knows about the shelf. Bank.mu guards it.
 type state struct {
 	// Names that wait. The value is false while the copy is being changed.
-	waiting   map[string]bool
-	order     []string // those to send next, none of them under way
-	overflow  bool     // other names than those wait, too: the copy is to be compared
+	waiting map[string]bool
+	order   []string // those to send next, none of them under way
+	// Names that wait because the copy differs from the shelf, or has what the shelf lacks. This member may
+	// not have changed them: what the shelf has got since wins.
+	doubtful  map[string]bool
+	overflow  bool // other names than those wait, too: the copy is to be compared
 	comparing bool
 	journal   *journal
 	more      chan struct{} // has an element if order may have one
@@ -38,17 +41,29 @@ type state struct {
 
 func newState() state {
 	signal := func() chan struct{} { return make(chan struct{}, 1) }
-	return state{waiting: map[string]bool{}, more: signal(), room: signal(), review: signal(),
+	return state{waiting: map[string]bool{}, doubtful: map[string]bool{}, more: signal(), room: signal(), review: signal(),
 		flights: map[string]*flight{}, acked: map[string]uint64{}, failed: map[string]bool{},
 		logged: map[string]bool{}}
 }
 
 // A flight is a change on its way to the cluster. There is one at a time for a name.
 type flight struct {
-	epoch int
-	later *cluster.Value // the last change that came in the meantime
-	done  chan struct{}
+	epoch    int
+	doubtful bool
+	known    uint64         // the last revision of the name that the copy can have had when the flight began
+	later    *cluster.Value // the last change that came in the meantime
+	done     chan struct{}
 }
+
+// mine reports whether a change by this member waits, which the copy keeps. The caller holds mu.
+func (b *Bank) mine(name string) bool {
+	_, ok := b.waiting[name]
+	return ok && !b.doubtful[name]
+}
+
+// known returns up to which revision the copy has the changes of a name, unless changes wait. The caller
+// holds mu.
+func (b *Bank) known(name string) uint64 { return max(b.position, b.acked[name]) }
 
 func raise(signal chan struct{}) {
 	select {
@@ -70,6 +85,7 @@ func (b *Bank) note(name string) (undo func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	none := func() {}
+	delete(b.doubtful, name)
 	if _, ok := b.waiting[name]; ok {
 		return none, nil
 	}
@@ -131,8 +147,10 @@ func (b *Bank) next(ctx context.Context) (string, bool) {
 			}
 			ready := b.waiting[name] && b.flights[name] == nil
 			if ready {
+				b.flights[name] = &flight{epoch: b.epoch, doubtful: b.doubtful[name], known: b.known(name),
+					done: make(chan struct{})}
 				delete(b.waiting, name)
-				b.flights[name] = &flight{epoch: b.epoch, done: make(chan struct{})}
+				delete(b.doubtful, name)
 			}
 			b.mu.Unlock()
 			if ready {
@@ -175,7 +193,7 @@ func (b *Bank) land(e entry, revision uint64, write func() error) error {
 	stripe.Lock()
 	b.mu.Lock()
 	f := b.flights[e.name]
-	_, dirty := b.waiting[e.name]
+	dirty := b.mine(e.name)
 	later := f.later
 	b.mu.Unlock()
 	// the flight lasts until the copy is changed: no other one may pass
@@ -197,6 +215,7 @@ func (b *Bank) land(e entry, revision uint64, write func() error) error {
 		// what the copy has is to be looked at once more
 		if !dirty {
 			b.waiting[e.name] = true
+			delete(b.doubtful, e.name)
 			b.remember(e.name)
 		}
 	case revision > b.position:
@@ -215,10 +234,14 @@ func (b *Bank) land(e entry, revision uint64, write func() error) error {
 func (b *Bank) giveBack(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.flights[name].done)
+	f := b.flights[name]
+	close(f.done)
 	delete(b.flights, name)
 	if _, ok := b.waiting[name]; !ok {
 		b.waiting[name] = true
+		if f.doubtful {
+			b.doubtful[name] = true
+		}
 	}
 	b.arrived(name)
 }
@@ -261,7 +284,20 @@ func (b *Bank) tidy() {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(b.waiting)), maps.Keys(b.flights))
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !b.isLazy(name) })
-	if err := b.journal.replace(names, b.overflow || b.comparing); err != nil {
+	if err := b.journal.replace(names, b.overflow || b.comparing || b.anyDoubt()); err != nil {
 		b.o.Log.WithError(err).Error("the names of cache entries that wait are not shortened")
 	}
+}
+
+// anyDoubt reports whether there are doubtful names. The caller holds mu.
+func (b *Bank) anyDoubt() bool {
+	if len(b.doubtful) > 0 {
+		return true
+	}
+	for _, f := range b.flights {
+		if f.doubtful {
+			return true
+		}
+	}
+	return false
 }
