@@ -152,13 +152,13 @@ frontend request
 backend publish
   balance source
   stick on src table minions
-  server a 127.0.0.1:%[3]d check port %[4]d inter 200ms on-marked-down shutdown-sessions
-  server b 127.0.0.1:%[5]d check port %[6]d inter 200ms on-marked-down shutdown-sessions
+  server a 127.0.0.1:%[3]d check port %[4]d inter 1s on-marked-down shutdown-sessions
+  server b 127.0.0.1:%[5]d check port %[6]d inter 1s on-marked-down shutdown-sessions
 backend request
   balance source
   stick on src table minions
-  server a 127.0.0.1:%[4]d check inter 200ms on-marked-down shutdown-sessions
-  server b 127.0.0.1:%[6]d check inter 200ms on-marked-down shutdown-sessions
+  server a 127.0.0.1:%[4]d check inter 1s on-marked-down shutdown-sessions
+  server b 127.0.0.1:%[6]d check inter 1s on-marked-down shutdown-sessions
 `
 
 // TestMinionBehindHAProxy has HAProxy in front of two members: both connections of a minion go to one of
@@ -199,18 +199,16 @@ func TestMinionBehindHAProxy(t *testing.T) {
 		awaitPresent(t, m, "web1")
 		wantAll(t, m, "web1")
 	}
-	for id, m := range members {
-		v, _ := data.Lookup(m.clusterStatus(t), "members:"+id+":minions", ":")
-		if v != int64(1) {
-			continue
+	awaitFor(t, "a member tells that it has the minion", func() bool {
+		for id, m := range members {
+			if v, _ := data.Lookup(m.clusterStatus(t), "members:"+id+":minions", ":"); v == int64(1) {
+				m.Stop(t)
+				delete(members, id)
+				return true
+			}
 		}
-		m.Stop(t)
-		delete(members, id)
-		break
-	}
-	if len(members) != 1 {
-		t.Fatal("no member has the minion")
-	}
+		return false
+	})
 	for id, m := range members {
 		awaitFor(t, "the minion moves", func() bool {
 			v, _ := data.Lookup(m.clusterStatus(t), "members:"+id+":minions", ":")
