@@ -85,7 +85,7 @@ func (b *bucket) update(ctx context.Context, key string, change func(value) ([]b
 	for {
 		old, err := b.get(ctx, key)
 		if isForeign(err) {
-			b.c.o.Log.WithError(err).Error("a stranger writes to NATS; the value is replaced")
+			b.c.o.Log.WithError(err).Errorf("%s of bucket %s is replaced, since it cannot be opened", key, b.name)
 			err = nil
 		}
 		if err != nil {
@@ -103,20 +103,14 @@ func (b *bucket) update(ctx context.Context, key string, change func(value) ([]b
 	}
 }
 
-// snapshot calls see for each key that has a value, except values that somebody without the cluster
-// key has written. The values may be some milliseconds old.
-func (c *Cluster) snapshot(ctx context.Context, b *bucket, see func(key string, v value) error) error {
+// snapshot calls see for each entry of a bucket, with the error of opening it. The values may be some
+// milliseconds old.
+func (c *Cluster) snapshot(ctx context.Context, b *bucket, see func(key string, v value, err error)) error {
 	reading, done := context.WithCancel(ctx)
 	defer done()
 	f := &follower{c: c, stream: b.stream, idle: done, handle: func(m message) error {
-		key, v, err := b.read(m)
-		switch {
-		case errors.Is(err, ErrSealed):
-			return nil
-		case err != nil:
-			return err
-		}
-		return see(key, v)
+		see(b.read(m))
+		return nil
 	}}
 	if err := f.run(reading); err != nil {
 		return err

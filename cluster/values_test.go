@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -204,8 +205,13 @@ func TestResealRenewsValues(t *testing.T) {
 	b := s.join(t, "b")
 	got := told(t, b.Values(Secrets), 0)
 	receive(t, got, 2)
-	if n, err := b.Reseal(ctx); n != 2 || err != nil {
-		t.Errorf("Reseal = %d, %v, want 2", n, err)
+	strange, err := b.js.Publish(ctx, b.Values(Secrets).b.subject(encode("strange")), junk(7))
+	must(t, err)
+	if n, err := b.Reseal(ctx); n != 2 || !errors.Is(err, ErrUnknownKey) || !strings.Contains(err.Error(), `"strange" of bucket`) {
+		t.Errorf("Reseal = %d, %v, want 2 and the name of what it left", n, err)
+	}
+	if v, err := b.Values(Secrets).b.get(ctx, "strange"); v.revision != strange.Sequence || !errors.Is(err, ErrUnknownKey) {
+		t.Errorf("the strange value has revision %d, %v", v.revision, err)
 	}
 	for _, v := range receive(t, got, 2) {
 		if v.Revision <= revision || (v.Body == nil) != (v.Key == "gone") {
