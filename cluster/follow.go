@@ -19,10 +19,11 @@ const (
 	// followDoubt is how long nothing may come before the leader of the stream is asked for its end:
 	// a consumer is on one replica, which can fall behind without an error.
 	followDoubt = 3 * time.Second
-	// restartDoubt is how long a stream may seem to end before the caller's position, as it does on
-	// a deposed leader.
-	restartDoubt = 10 * time.Second
 )
+
+// DeposedTime is how long a stream may seem to end early, as it does on a server that was cut off and has not
+// noticed yet that another one leads. After it the end is believed.
+const DeposedTime = 10 * time.Second
 
 // A follower reads a stream in order from a position on, across restarts of servers.
 type follower struct {
@@ -197,7 +198,7 @@ func (f *follower) checkEnd(last uint64) error {
 		return nil
 	case f.early.IsZero():
 		f.early = time.Now()
-	case time.Since(f.early) > restartDoubt:
+	case time.Since(f.early) > DeposedTime:
 		return &stopped{fmt.Errorf("%w: it ends at %d, the position is %d", ErrRestarted, last, f.after)}
 	}
 	return errAgain

@@ -87,7 +87,7 @@ func TestSubscribersLearnWhatIsMissing(t *testing.T) {
 	}
 	f := &follower{c: c, stream: c.name(forPublications), after: 1000, strict: true}
 	must(t, errorIs(f.checkEnd(20), errAgain)) // a deposed leader may say so
-	f.early = f.early.Add(-2 * restartDoubt)
+	f.early = f.early.Add(-2 * DeposedTime)
 	must(t, errorIs(f.checkEnd(20).(*stopped).err, ErrRestarted))
 	own := errors.New("own")
 	if err := p.Subscribe(ctx, 0, func(Publication) error { return own }); !errors.Is(err, own) {

@@ -215,15 +215,11 @@ func (s *orderStream) reach(ctx context.Context, serial uint64) error {
 			short = time.Time{}
 		case short.IsZero():
 			short = time.Now()
-		case time.Since(short) >= deposedTime:
+		case time.Since(short) >= cluster.DeposedTime:
 			serial = last
 		}
 	}
 }
-
-// deposedTime is how long a stream may seem to end early, as it does on a server that was cut off and has not
-// learned that another one leads.
-const deposedTime = 10 * time.Second
 
 // begin notes where the stream ends when this member starts: before a minion can connect to it.
 func (s *orderStream) begin(ctx context.Context) error {

@@ -429,7 +429,7 @@ func TestReturnOfALostStreamOfOrders(t *testing.T) {
 	must(t, err)
 	_, _, err = log.Add(t.Context(), cluster.Return{JID: string(id), Minion: "web1", Body: body})
 	must(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), deposedTime)
+	ctx, cancel := context.WithTimeout(t.Context(), cluster.DeposedTime)
 	defer cancel()
 	if err := a.returns.catchUp(ctx); err != nil {
 		t.Fatal(err)
