@@ -19,8 +19,9 @@ const (
 	busSenders = 1024     // processes whose numbers are remembered
 	eventHead  = 64       // more than the number, the time and the process of an event take
 
-	// busAge is how far the sending time of an event may be from the clock of the member that takes it.
-	// The clocks of two members may differ by two minutes.
+	// busAge is how far the sending time of an event may be from the clock of the member that takes it, so
+	// that a recorded event cannot be sent again later. Members with such different clocks do not hear each
+	// other.
 	busAge = 5 * time.Minute
 	// busWarning is the least time between two warnings about events of a wrong time.
 	busWarning = 10 * time.Minute
@@ -62,10 +63,10 @@ func (b *Bus) Listen() (*Listener, error) {
 	l := &Listener{b: b, seen: b.c.heard.copy()}
 	sub, err := b.c.nc.SubscribeSync(b.c.subject(forBus))
 	if err == nil {
-		err = sub.SetPendingLimits(busQueue, busBytes)
-	}
-	if err == nil {
-		err = b.c.nc.FlushTimeout(2 * answerTime)
+		err = errors.Join(sub.SetPendingLimits(busQueue, busBytes), b.c.nc.FlushTimeout(2*answerTime))
+		if err != nil {
+			_ = sub.Unsubscribe() // fails only if the connection is closed for good, and then it has ended
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen to the bus of cluster %s: %w: %w", b.c.o.Name, ErrUnavailable, err)

@@ -15,7 +15,7 @@ const (
 	followBeat   = time.Second
 	followExpiry = 5 * time.Second
 	followIdle   = 30 * time.Second // until the server drops the consumer of a member that is gone
-	followBytes  = 4 << 20          // messages under way to this member
+	followBytes  = 4 << 20          // messages under way to this member, or one that is larger
 	// followDoubt is how long nothing may come before the leader of the stream is asked for its end:
 	// a consumer is on one replica, which can fall behind without an error.
 	followDoubt = 3 * time.Second
@@ -111,7 +111,7 @@ func (f *follower) round(ctx context.Context) error {
 		return err
 	}
 	messages, err := consumer.Messages(jetstream.PullHeartbeat(followBeat),
-		jetstream.PullExpiry(followExpiry), jetstream.PullMaxMessagesWithBytesLimit(1024, followBytes),
+		jetstream.PullExpiry(followExpiry), jetstream.PullMaxMessagesWithBytesLimit(1024, f.c.pullBytes()),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true))
 	if err != nil {
 		return err
@@ -135,6 +135,10 @@ func (f *follower) round(ctx context.Context) error {
 		}
 	}
 }
+
+// pullBytes returns how many bytes a consumer may send at once. The largest message that a stream can have
+// must be among them: a server that cannot send the next message for its size sends nothing.
+func (c *Cluster) pullBytes() int { return max(followBytes, int(c.maxPayload.Load())+slack) }
 
 // compare returns an error if the stream has messages that the consumer has not delivered.
 func (f *follower) compare(ctx context.Context) error {

@@ -86,7 +86,7 @@ func (k *Keys) write(s pki.State, id, pem string, check func(KeySet) error) erro
 		if err := check(*keys); err != nil {
 			return err
 		}
-		place := keys.at(s)
+		place := keys.Place(s)
 		if *place == "" && k.isFull(s) {
 			return pki.ErrPendingFull
 		}
@@ -112,7 +112,7 @@ func (k *Keys) Move(id string, from, to pki.State) error {
 		return err
 	}
 	return k.edit(from, id, func(keys *KeySet) error {
-		source, target := keys.at(from), keys.at(to)
+		source, target := keys.Place(from), keys.Place(to)
 		if *source == "" {
 			return pki.ErrNotFound
 		}
@@ -131,7 +131,7 @@ func (k *Keys) Delete(s pki.State, id string) error {
 		return err
 	}
 	return k.edit(s, id, func(keys *KeySet) error {
-		place := keys.at(s)
+		place := keys.Place(s)
 		if *place == "" {
 			return pki.ErrNotFound
 		}

@@ -192,7 +192,7 @@ func Parse(v any) (Options, error) {
 		Credentials:       r.path(wordCredentials),
 		NKey:              r.path(wordNKey),
 		User:              r.text(wordUser),
-		Password:          r.text("password"),
+		Password:          r.secret("password"),
 		TLS:               r.tls(),
 		Replicas:          int(r.number("replicas", 1, maxReplicas)),
 		KeyFile:           r.path("key"),
@@ -234,6 +234,19 @@ func (r *reader) text(name string) string {
 	s, ok := v.(string)
 	if !ok || s == "" {
 		r.fault(name, config.Expected("a text", v, fmt.Sprintf("write %s: TEXT, in quotes if it is a number", name)))
+	}
+	return s
+}
+
+// secret is text for a value that no error may quote.
+func (r *reader) secret(name string) string {
+	v, ok := r.get(name)
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok || s == "" {
+		r.fault(name, fmt.Errorf("expected a text that is not empty; write %s: TEXT, in quotes if it is a number", name))
 	}
 	return s
 }

@@ -82,6 +82,15 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestErrorsHideThePassword(t *testing.T) {
+	for _, value := range []string{"31337", "31337.5", "[31337]", "{31337: 31337}"} {
+		_, err := parse(t, "cluster: {servers: nats://a, key: /k, user: u, password: "+value+"}")
+		if err == nil || strings.Contains(err.Error(), "31337") || !strings.Contains(err.Error(), "password: expected a text") {
+			t.Errorf("password: %s: %v", value, err)
+		}
+	}
+}
+
 func TestAddressesHideThePassword(t *testing.T) {
 	o := Options{Servers: []string{"nats://u:geheim@127.0.0.1:1"}}
 	if s := o.addresses(); strings.Contains(s, "geheim") || !strings.Contains(s, "127.0.0.1:1") {

@@ -205,6 +205,27 @@ func TestReturnsAreStoredOnce(t *testing.T) {
 	}
 }
 
+// A message may be larger than what a consumer has under way otherwise.
+func TestLargeMessagesStopNobody(t *testing.T) {
+	s := newSite(t, testnats.Options{MaxPayload: 8 << 20})
+	c := s.join(t, "a")
+	ctx := patiently(t)
+	sizes := []int{1, c.payload() - sealOverhead - 1<<10, 2}
+	for _, size := range sizes {
+		_, _, err := c.Publications().Publish(ctx, "", make([]byte, size))
+		must(t, err)
+	}
+	got := make(chan Publication, 10)
+	following(t, func(ctx context.Context) error {
+		return c.Publications().Subscribe(ctx, 0, func(p Publication) error { got <- p; return nil })
+	})
+	for i, p := range receive(t, got, len(sizes)) {
+		if len(p.Body) != sizes[i] {
+			t.Errorf("publication %d has %d bytes, want %d", i, len(p.Body), sizes[i])
+		}
+	}
+}
+
 func TestLargeReturns(t *testing.T) {
 	s := newSite(t, testnats.Options{MaxPayload: 64 << 10})
 	s.o.MaxReturn = 1 << 20

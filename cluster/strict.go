@@ -11,8 +11,8 @@ type KeySet struct {
 	Denied   string `codec:"denied,omitempty"`
 }
 
-// at returns the place of a state, or nil for Unknown.
-func (s *KeySet) at(state pki.State) *string {
+// Place returns where the key in a state stands, or nil for pki.Unknown.
+func (s *KeySet) Place(state pki.State) *string {
 	switch state {
 	case pki.Accepted:
 		return &s.Accepted
@@ -29,7 +29,7 @@ func (s *KeySet) at(state pki.State) *string {
 
 // Get returns the key in a state, or "".
 func (s KeySet) Get(state pki.State) string {
-	if key := s.at(state); key != nil {
+	if key := s.Place(state); key != nil {
 		return *key
 	}
 	return ""
@@ -77,7 +77,7 @@ func Stricter(stored, other KeySet) KeySet {
 	if out.Denied == "" {
 		out.Denied = other.Denied
 	}
-	if place := out.at(state); place != nil {
+	if place := out.Place(state); place != nil {
 		*place = key
 	}
 	second := (state == pki.Accepted || state == pki.Pending) && lessState != pki.Unknown && lessKey != key

@@ -116,7 +116,7 @@ func TestAWipedMemberGetsAllKeys(t *testing.T) {
 		id := fmt.Sprint("web", i)
 		a.write(state, id, k)
 		one := set{}
-		*place(&one, state) = k
+		*one.Place(state) = k
 		want[id] = one
 	}
 	for id, one := range want {

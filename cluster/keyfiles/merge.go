@@ -11,20 +11,6 @@ import (
 // states are the states of a key, in the order of sums.
 var states = [...]pki.State{pki.Accepted, pki.Pending, pki.Rejected, pki.Denied}
 
-// place returns the place of a state in a set.
-func place(s *cluster.KeySet, state pki.State) *string {
-	switch state {
-	case pki.Accepted:
-		return &s.Accepted
-	case pki.Pending:
-		return &s.Pending
-	case pki.Rejected:
-		return &s.Rejected
-	default:
-		return &s.Denied
-	}
-}
-
 // A sum is the SHA-256 of a key's text, zero without a key.
 type sum [sha256.Size]byte
 

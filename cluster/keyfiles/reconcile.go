@@ -232,7 +232,7 @@ func (f *Files) readOnce(id string) (all cluster.KeySet, err error) {
 		if err != nil {
 			return all, err
 		}
-		*place(&all, state) = key
+		*all.Place(state) = key
 	}
 	return all, nil
 }
@@ -280,7 +280,7 @@ func (f *Files) move(id string, have *cluster.KeySet, want cluster.KeySet) error
 			if err := f.dir.Move(id, from, to); err != nil {
 				return err
 			}
-			*place(have, from), *place(have, to) = "", key
+			*have.Place(from), *have.Place(to) = "", key
 			break
 		}
 	}

@@ -190,7 +190,7 @@ func (m *member) has(id string) (all set) {
 		if err != nil {
 			m.t.Error(err)
 		}
-		*place(&all, state) = string(text)
+		*all.Place(state) = string(text)
 	}
 	return all
 }

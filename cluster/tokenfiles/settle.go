@@ -118,6 +118,9 @@ func (f *Files) round(ctx context.Context, root *os.Root, ids []id) error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.late[i] = true
+		if errors.Is(err, errGone) {
+			return
+		}
 		if errors.Is(err, cluster.ErrUnavailable) {
 			waits.Store(true)
 			cancel() // the others would wait for the same
@@ -288,8 +291,19 @@ func (f *Files) refresh(ctx context.Context, i id) error {
 	return nil
 }
 
+// errGone says that a file was deleted since the last scan. The next one finds the deletion.
+var errGone = errors.New("the file is gone")
+
 // write writes what the shelf has into the directory.
 func (f *Files) write(root *os.Root, i id, e entry) error {
+	f.mu.Lock()
+	old := f.folder.files[i]
+	f.mu.Unlock()
+	if old.side == has {
+		if _, err := root.Lstat(old.name); errors.Is(err, fs.ErrNotExist) {
+			return errGone
+		}
+	}
 	r := e.record
 	if err := auth.WriteToken(root, r.name, r.content, r.modified); err != nil {
 		return err

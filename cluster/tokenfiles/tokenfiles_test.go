@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,30 @@ func TestAFileOverwrittenInPlaceIsShared(t *testing.T) {
 		text, _ := os.ReadFile(a.path(name))
 		return string(text) == "changed"
 	})
+}
+
+// A change by another member does not bring back a file that was deleted after the last scan.
+func TestAFileThatIsGoneIsNotWritten(t *testing.T) {
+	s := newSite(t, 1)
+	m := s.visitor(t, "a")
+	var err error
+	m.files, err = Open(m.dir(), m.values, m.o)
+	must(t, err)
+	m.files.folder.files = map[id]file{}
+	root, err := os.OpenRoot(m.dir())
+	must(t, err)
+	defer root.Close()
+	name := strings.Repeat("0123456789abcdef", 2)
+	change := entry{record: &record{name, time.Now(), []byte("changed")}, place: place{has, sumOf([]byte("changed"))}}
+	must(t, m.files.write(root, idOf(name), change))
+	must(t, m.files.write(root, idOf(name), change))
+	must(t, os.Remove(m.path(name)))
+	if err := m.files.write(root, idOf(name), change); !errors.Is(err, errGone) {
+		t.Errorf("write = %v, want %v", err, errGone)
+	}
+	if _, err := os.Stat(m.path(name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is back: %v", err)
+	}
 }
 
 func TestWhatHappenedWhileAMemberWasDown(t *testing.T) {
