@@ -223,6 +223,8 @@ func (c *Cluster) Leader(t testing.TB, stream string) *Node {
 		}
 		if group := s.CachedInfo().Cluster; group != nil {
 			name = group.Leader
+		} else if len(c.Nodes) == 1 { // nats-server 2.9 has no group then
+			name = c.Nodes[0].Name
 		}
 		return name != ""
 	}, func() string { return fmt.Sprintf("stream %s has no leader: %v", stream, last) })
