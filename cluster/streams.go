@@ -104,7 +104,7 @@ func (c *Cluster) patiently(ctx context.Context, do func(context.Context) error)
 		attempt, cancel := context.WithTimeout(ctx, 2*answerTime)
 		err := do(attempt)
 		cancel()
-		if err == nil || !passing(err) {
+		if err == nil || !isTransient(err) {
 			return err
 		}
 		select {
@@ -122,8 +122,8 @@ func IsLost(err error) bool {
 	return errors.As(err, &answer) && answer.ErrorCode == jetstream.JSErrCodeStreamNotFound
 }
 
-// passing reports whether an error may be gone at the next attempt.
-func passing(err error) bool {
+// isTransient reports whether an error may be gone at the next attempt.
+func isTransient(err error) bool {
 	var answer *jetstream.APIError
 	if !errors.As(err, &answer) {
 		return !errors.Is(err, ErrServer) // no answer

@@ -209,7 +209,7 @@ func (b *Bank) send(ctx context.Context) {
 		}
 		bank, key, _ := split(name) // names were checked when they began to wait
 		if err := b.deliver(ctx, entry{name, bank, key}); err != nil {
-			b.giveBack(name)
+			b.requeue(name)
 			if ctx.Err() == nil {
 				b.o.Log.WithError(err).Debugf("cache entry %s waits", name)
 			}

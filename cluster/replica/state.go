@@ -230,8 +230,8 @@ func (b *Bank) land(e entry, revision uint64, write func() error) error {
 	return err
 }
 
-// giveBack ends a flight that has failed; its name waits again.
-func (b *Bank) giveBack(name string) {
+// requeue ends a flight that has failed; its name waits again.
+func (b *Bank) requeue(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.flights[name]

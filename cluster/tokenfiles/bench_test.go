@@ -32,21 +32,21 @@ func BenchmarkLook(b *testing.B) {
 	must(b, err)
 	m.aged()
 	f := m.files
-	f.folder.info = nil
-	_, err = f.folder.look(true)
+	f.directory.info = nil
+	_, err = f.directory.look(true)
 	must(b, err)
-	f.folder.listed = time.Now().Add(time.Hour) // so that no file is new
+	f.directory.listed = time.Now().Add(time.Hour) // so that no file is new
 	b.Run("at rest", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := f.folder.look(false)
+			_, err := f.directory.look(false)
 			must(b, err)
 		}
 	})
 	b.Run("of each file", func(b *testing.B) {
 		for b.Loop() {
-			f.folder.listed = time.Now().Add(time.Hour)
-			_, err := f.folder.look(true)
+			f.directory.listed = time.Now().Add(time.Hour)
+			_, err := f.directory.look(true)
 			must(b, err)
 		}
 	})

@@ -36,7 +36,7 @@ func (f *Files) settle(ctx context.Context) error {
 			}
 			return nil
 		}
-		root, err := f.folder.open()
+		root, err := f.directory.open()
 		if err == nil {
 			err = f.round(ctx, root, ids)
 		} else {
@@ -83,7 +83,7 @@ func (f *Files) next() []id {
 }
 
 func (f *Files) plan(i id) plan {
-	return merge(f.journal.bases[i], f.folder.files[i].place, f.shelf[i].place)
+	return merge(f.journal.bases[i], f.directory.files[i].place, f.shelf[i].place)
 }
 
 // forget drops the content of an entry that file and base have.
@@ -99,7 +99,7 @@ func (f *Files) forget(i id) {
 func (f *Files) round(ctx context.Context, root *os.Root, ids []id) error {
 	// what this member has is noted before others see it, so that it is known if it is deleted
 	for _, i := range ids {
-		if own := f.folder.files[i].place; f.journal.bases[i].side == none && f.plan(i).put {
+		if own := f.directory.files[i].place; f.journal.bases[i].side == none && f.plan(i).put {
 			f.journal.note(i, own)
 		}
 	}
@@ -129,7 +129,7 @@ func (f *Files) round(ctx context.Context, root *os.Root, ids []id) error {
 			trouble = fmt.Errorf("make token file %s and the cluster equal: %w", i, err)
 		}
 	})
-	f.tell(trouble)
+	f.logTrouble(trouble)
 	// before the names are on disk they must not be noted, or a power failure would delete tokens
 	if err := atomicfile.SyncDir(root, "."); err != nil {
 		return fmt.Errorf("flush the token directory: %w", err)
@@ -143,8 +143,8 @@ func (f *Files) round(ctx context.Context, root *os.Root, ids []id) error {
 	return nil
 }
 
-// tell logs why changes wait, once for each reason. nil says that none does.
-func (f *Files) tell(trouble error) {
+// logTrouble logs why changes wait, once for each reason. nil says that none does.
+func (f *Files) logTrouble(trouble error) {
 	reason := ""
 	for err := trouble; err != nil; err = errors.Unwrap(err) {
 		reason = err.Error()
@@ -236,7 +236,7 @@ func (f *Files) note(i id, p plan) {
 // put brings the file to the shelf.
 func (f *Files) put(ctx context.Context, root *os.Root, i id, revision uint64) error {
 	f.mu.Lock()
-	name := f.folder.files[i].name
+	name := f.directory.files[i].name
 	f.mu.Unlock()
 	content, modified, err := readFile(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -297,7 +297,7 @@ var errGone = errors.New("the file is gone")
 // write writes what the shelf has into the directory.
 func (f *Files) write(root *os.Root, i id, e entry) error {
 	f.mu.Lock()
-	old := f.folder.files[i]
+	old := f.directory.files[i]
 	f.mu.Unlock()
 	if old.side == has {
 		if _, err := root.Lstat(old.name); errors.Is(err, fs.ErrNotExist) {
@@ -310,20 +310,20 @@ func (f *Files) write(root *os.Root, i id, e entry) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.folder.files[i] = file{place: e.place, name: r.name} // the next scan sees its stamp
+	f.directory.files[i] = file{place: e.place, name: r.name} // the next scan sees its stamp
 	return nil
 }
 
 // remove removes the file that the cluster, or this member, has deleted.
 func (f *Files) remove(root *os.Root, i id) error {
 	f.mu.Lock()
-	name := f.folder.files[i].name
+	name := f.directory.files[i].name
 	f.mu.Unlock()
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.folder.files, i)
+	delete(f.directory.files, i)
 	return nil
 }

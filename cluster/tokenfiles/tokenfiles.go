@@ -93,13 +93,13 @@ type Files struct {
 	read     bool   // the shelf is read
 	known    bool   // the directory is listed
 
-	mu      sync.Mutex // the fields below are shared by the workers of settle
-	folder  folder
-	journal *journal
-	shelf   map[id]entry
-	dirty   map[id]bool
-	late    map[id]bool // dirty again at the next scan, since they have failed
-	logged  map[id]bool // ids with a lasting fault that was logged
+	mu        sync.Mutex // the fields below are shared by the workers of settle
+	directory directory
+	journal   *journal
+	shelf     map[id]entry
+	dirty     map[id]bool
+	late      map[id]bool // dirty again at the next scan, since they have failed
+	logged    map[id]bool // ids with a lasting fault that was logged
 }
 
 // An entry is what the shelf has.
@@ -129,7 +129,7 @@ func Open(dir string, shared Shelf, o Options) (*Files, error) {
 		o.Log.Warnf("state of the token files: %d lines of %s cannot be read", j.skipped, o.State)
 	}
 	f := &Files{shared: shared, o: o, full: defaultFull, inbox: inbox{wake: make(chan struct{}, 1)},
-		journal: j, folder: folder{path: dir, owns: j.owns}, shelf: map[id]entry{}, dirty: map[id]bool{},
+		journal: j, directory: directory{path: dir, owns: j.owns}, shelf: map[id]entry{}, dirty: map[id]bool{},
 		late: map[id]bool{}, logged: map[id]bool{}}
 	if err := f.begin(); err != nil && !errors.Is(err, errAbsent) {
 		return nil, err
@@ -201,11 +201,11 @@ func (f *Files) look() error {
 		}
 	}
 	full := !f.known || time.Since(f.lastFull) >= f.full
-	changed, err := f.folder.look(full)
+	changed, err := f.directory.look(full)
 	if errors.Is(err, errForeign) {
 		f.begun = false
 		if err = f.begin(); err == nil {
-			changed, err = f.folder.look(true)
+			changed, err = f.directory.look(true)
 		}
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (f *Files) look() error {
 
 // begin starts a session, with the bases if the directory is that of the last one.
 func (f *Files) begin() error {
-	root, err := f.folder.open()
+	root, err := f.directory.open()
 	if root != nil {
 		defer root.Close()
 	}
@@ -244,7 +244,7 @@ func (f *Files) begin() error {
 	if err := f.journal.begin(session, err == nil); err != nil {
 		return err
 	}
-	if err := f.folder.mark(root, session); err != nil {
+	if err := f.directory.mark(root, session); err != nil {
 		return err
 	}
 	f.begun, f.known = true, false
@@ -253,7 +253,7 @@ func (f *Files) begin() error {
 
 // everything makes all ids dirty.
 func (f *Files) everything() {
-	for i := range f.folder.files {
+	for i := range f.directory.files {
 		f.dirty[i] = true
 	}
 	for i := range f.journal.bases {

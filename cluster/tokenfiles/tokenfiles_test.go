@@ -75,7 +75,7 @@ func TestAFileThatIsGoneIsNotWritten(t *testing.T) {
 	var err error
 	m.files, err = Open(m.dir(), m.values, m.o)
 	must(t, err)
-	m.files.folder.files = map[id]file{}
+	m.files.directory.files = map[id]file{}
 	root, err := os.OpenRoot(m.dir())
 	must(t, err)
 	defer root.Close()

@@ -37,9 +37,9 @@ type file struct {
 	stamp stamp.Stamp
 }
 
-// A folder is the token directory as it was when it was last listed. It is not safe for concurrent
+// A directory is the token directory as it was when it was last listed. It is not safe for concurrent
 // use.
-type folder struct {
+type directory struct {
 	path   string
 	owns   func(mark string) bool
 	info   fs.FileInfo // of the directory when it was listed; nil before
@@ -49,7 +49,7 @@ type folder struct {
 
 // open returns the directory if it is that of the session. Else the error wraps errForeign, and the
 // directory is returned, or errAbsent.
-func (d *folder) open() (*os.Root, error) {
+func (d *directory) open() (*os.Root, error) {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errAbsent, err)
@@ -65,7 +65,7 @@ func (d *folder) open() (*os.Root, error) {
 }
 
 // mark writes the mark of a session, and forgets what was listed.
-func (d *folder) mark(root *os.Root, session string) error {
+func (d *directory) mark(root *os.Root, session string) error {
 	d.info, d.files = nil, nil
 	o := atomicfile.Options{Sync: true, SyncDir: true, Prefix: markPrefix}
 	if err := atomicfile.WriteIn(root, markFile, []byte(session+"\n"), o); err != nil {
@@ -79,7 +79,7 @@ func newSession() string { return rand.Text() }
 // look returns the ids whose files have changed. It lists the directory only if its time tells of a
 // change, and then looks at the files that are new. If full is set it lists the directory and looks at
 // each file: only so does it find one that was written anew under its name.
-func (d *folder) look(full bool) ([]id, error) {
+func (d *directory) look(full bool) ([]id, error) {
 	info, err := os.Stat(d.path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errAbsent, err)
@@ -111,7 +111,7 @@ func (d *folder) look(full bool) ([]id, error) {
 }
 
 // same fails if the directory with an info is no longer at the path, or has lost its mark.
-func (d *folder) same(info fs.FileInfo) error {
+func (d *directory) same(info fs.FileInfo) error {
 	root, err := d.open()
 	if root != nil {
 		defer root.Close()
@@ -127,7 +127,7 @@ func (d *folder) same(info fs.FileInfo) error {
 }
 
 // list reads the directory, and the files that have changed.
-func (d *folder) list(root *os.Root, full bool) (files map[id]file, changed []id, err error) {
+func (d *directory) list(root *os.Root, full bool) (files map[id]file, changed []id, err error) {
 	names, err := namesIn(root)
 	if err != nil {
 		return nil, nil, err
@@ -200,7 +200,7 @@ func namesIn(root *os.Root) ([]string, error) {
 
 // doubts reports whether a file can have changed since the listing without another stamp: it was new
 // then, or this member has written it and has no stamp yet.
-func (d *folder) doubts(f file) bool {
+func (d *directory) doubts(f file) bool {
 	return f.stamp == stamp.Stamp{} || f.stamp.IsFresh(d.listed)
 }
 
