@@ -270,6 +270,8 @@ func (u *upper) awaitAnnounced(ctx context.Context, patience time.Duration, late
 func (u *upper) await(
 	ctx context.Context, state func() bool, patience time.Duration, late func(),
 ) error {
+	timer := time.NewTimer(patience) // changes in between do not prolong it
+	defer timer.Stop()
 	for {
 		u.mu.Lock()
 		is, changed := state(), u.changed
@@ -277,16 +279,14 @@ func (u *upper) await(
 		if is {
 			return nil
 		}
-		timer := time.NewTimer(patience)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-changed:
 		case <-timer.C:
 			late()
+			timer.Reset(patience)
 		}
-		timer.Stop()
 	}
 }
 
