@@ -127,8 +127,11 @@ func (s *Syndic) handleReturn(ctx context.Context, f payload.Fields) error {
 		switch {
 		case ok:
 			a = whole
-		case s.opts.Jobs != nil && s.replay.trimmed.add(a):
+		case s.opts.Jobs == nil: // it goes up trimmed
+		case s.replay.trimmed.add(a):
 			return nil
+		default:
+			return s.readLater(a)
 		}
 	}
 	if s.router.put(a) != refused {
@@ -140,6 +143,19 @@ func (s *Syndic) handleReturn(ctx context.Context, f payload.Fields) error {
 	}
 	s.replay.mark(a.jid)
 	return nil
+}
+
+// readLater leaves a trimmed return for the next look into the job cache. The job is recorded, so that
+// the look finds it.
+func (s *Syndic) readLater(a *answer) error {
+	if s.journal.isAcknowledged(a.jid, a.minion) {
+		return nil
+	}
+	s.replay.mark(a.jid)
+	s.quiet.Warnf(s.log, "trimmed", "more than %d trimmed returns wait for the job cache; the return of "+
+		"minion %s to job %s is read from it later", maxTrimmed, a.minion, a.jid)
+	_, err := s.router.choose(a)
+	return err
 }
 
 // errReturn is wrapped by errors about returns that cannot be forwarded.

@@ -1,13 +1,96 @@
 package syndic
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/returners"
 )
+
+// storedJobs is a job cache with the same returns for each job.
+type storedJobs struct {
+	job     returners.Job
+	returns []returners.Return
+}
+
+func (s *storedJobs) Job(_ context.Context, id job.ID) (*returners.Job, error) {
+	found := s.job
+	found.ID = id
+	return &found, nil
+}
+
+func (s *storedJobs) Returns(context.Context, job.ID) ([]returners.Return, error) {
+	return s.returns, nil
+}
+
+// newBareSyndic returns a syndic that has a router to upper masters a and b, which are connected, and no
+// links.
+func newBareSyndic(t *testing.T, cache *storedJobs) *Syndic {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	s := &Syndic{log: log, quiet: &loglimit.Limiter{}, router: newTestRouter(t, "a", "b"),
+		opts: Options{Log: log, Now: time.Now, Jobs: func() JobReader { return cache }}}
+	s.journal, s.uppers = s.router.journal, s.router.uppers
+	s.replay, s.orders = newReplay(s), newOrders(s)
+	return s
+}
+
+// TestTrimmedReturnWithoutRoom has a trimmed return come while as many wait for the job cache as may: it
+// does not go up trimmed, but whole, from the job cache.
+func TestTrimmedReturnWithoutRoom(t *testing.T) {
+	cache := &storedJobs{}
+	s := newBareSyndic(t, cache)
+	for range maxTrimmed {
+		if !s.replay.trimmed.add(&answer{}) {
+			t.Fatal("the list is full")
+		}
+	}
+	fields := func(value string) payload.Fields {
+		b, err := payload.MarshalBin(data.NewMap("jid", string(jid), "id", "web1", "return", value, "fun", "test.echo"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := payload.ParseFields(b, payload.WireLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if err := s.handleReturn(t.Context(), fields("VALUE_TRIMMED")); err != nil {
+		t.Fatal(err)
+	}
+	if to := s.router.holder(t); to != "" {
+		t.Fatalf("the trimmed return waits for master %s", to)
+	}
+	if s.replay.take() == nil {
+		t.Fatal("the job is not marked")
+	}
+	cache.job.Minions = []string{"web1"}
+	cache.returns = []returners.Return{{Minion: "web1", Load: fields("whole").Marshal()}}
+	s.replay.all()
+	s.replay.read(t.Context())
+	to := s.router.holder(t)
+	if to == "" {
+		t.Fatal("the return is not read from the job cache")
+	}
+	for _, u := range s.router.uppers {
+		if u.address.text == to {
+			if body := string(u.queue.peek(1)[0].body); !strings.Contains(body, "whole") {
+				t.Errorf("return %q", body)
+			}
+		}
+	}
+}
 
 func TestSubjectOfAnEvent(t *testing.T) {
 	for tag, want := range map[string]string{

@@ -67,6 +67,7 @@ func (r *replay) runTrimmed(ctx context.Context) error {
 				a.minion, a.jid)
 			r.hand(a)
 		}
+		r.kickIfMarked() // for returns that had no room in the list
 	}
 }
 
