@@ -264,6 +264,11 @@ type NoMinionsError struct {
 
 func (e *NoMinionsError) Error() string { return e.Text }
 
+// Taken reports whether the job was not published because another one has its id.
+func (e *NoMinionsError) Taken() bool {
+	return e.Text == "Master failed to assign jid" || strings.Contains(e.Text, "another job has this id")
+}
+
 // NotRecorded reports whether the job was not published because the master could not record it.
 func (e *NoMinionsError) NotRecorded() bool {
 	return strings.HasPrefix(e.Text, "The job was not published since it cannot be recorded")

@@ -73,7 +73,8 @@ func (d *doubt) Error() string {
 
 func (d *doubt) Unwrap() error { return d.err }
 
-// errTaken is wrapped if another master of the cluster has given the same id to a job.
+// errTaken is wrapped if another master of the cluster has given the same id to a job. Clients know its
+// text.
 var errTaken = errors.New("another job has this id")
 
 // mayLead returns an error if another master of the cluster leads.
@@ -256,7 +257,8 @@ func (p *publishing) jid(ctx context.Context, given string) (job.ID, bool) {
 }
 
 // isStep reports whether an order is a further step of a batch that an upper master runs. Such an order
-// comes from a syndic, as the job of that id did, and differs from it only in the target.
+// comes from a syndic, as the job of that id did, and differs from it only in the target. With the same
+// target it is the same order: another syndic, of another master of the cluster, has given it.
 func (p *publishing) isStep(
 	ctx context.Context, who *auth.Identity, load, kwargs *data.Map,
 ) bool {
@@ -272,7 +274,8 @@ func (p *publishing) isStep(
 	stored, err := payload.UnmarshalText(known.Load, payload.WireLimits())
 	m, ok := stored.(*data.Map)
 	return err == nil && ok && kwargsOf(m).Has("auth_list") &&
-		data.Equal(m.Value("fun"), load.Value("fun")) && data.Equal(m.Value("arg"), load.Value("arg"))
+		data.Equal(m.Value("fun"), load.Value("fun")) && data.Equal(m.Value("arg"), load.Value("arg")) &&
+		!(data.Equal(m.Value("tgt"), load.Value("tgt")) && data.Equal(m.Value("tgt_type"), load.Value("tgt_type")))
 }
 
 // send publishes a job to its target. The error wraps errUnrecorded if the job cannot be recorded.

@@ -369,6 +369,7 @@ func TestBatchStepsOfAnUpperMaster(t *testing.T) {
 	for name, r := range map[string]*data.Map{
 		"another function": order("db1", "cmd.run", above),
 		"no syndic":        order("db1", "test.ping", data.NewMap()),
+		"the first again":  order("web1", "test.ping", above),
 	} {
 		if !strings.Contains(r.Text("error"), "jid") {
 			t.Errorf("%s: %v", name, r)

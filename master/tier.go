@@ -104,9 +104,37 @@ func (s *syndics) tier(tgt any, kind, delim string) tier {
 			t.below = append(t.below, ids...)
 		}
 	}
+	s.dropReached(&t)
 	slices.Sort(t.below)
 	t.below = slices.Compact(t.below)
 	return t
+}
+
+// dropReached removes minions from those that are away if they are behind a connected syndic too. So it is
+// with a cluster of lower masters, each of which has a syndic.
+func (s *syndics) dropReached(t *tier) {
+	if len(t.away) == 0 {
+		return
+	}
+	reached := map[string]bool{}
+	for _, id := range t.syndics {
+		for _, minion := range s.Behind(id) {
+			reached[minion] = true
+		}
+	}
+	for id, minions := range t.away {
+		all := minions
+		if all == nil { // the target depends on more than ids: any of them may be meant
+			all = s.Behind(id)
+		}
+		left := slices.DeleteFunc(slices.Clone(all), func(minion string) bool { return reached[minion] })
+		switch {
+		case len(all) > 0 && len(left) == 0:
+			delete(t.away, id)
+		case minions != nil:
+			t.away[id] = left
+		}
+	}
 }
 
 // exact returns a function that reports whether a target names an id, or nil if that depends on more

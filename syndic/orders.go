@@ -12,8 +12,10 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/returners"
 )
 
 const (
@@ -104,12 +106,15 @@ func (o *orders) give(ctx context.Context, ord order) {
 		return
 	}
 	var below *client.Job
+	elsewhere := false
 	if err == nil {
-		below, err = o.publish(ctx, ord.pub)
+		below, elsewhere, err = o.place(ctx, ord.pub)
 	}
 	what := given // also if ctx has ended or no answer came: the job may run
 	var silent *client.NoMinionsError
 	switch {
+	case elsewhere:
+		ord.from.log.Infof("Job %s was ordered by another syndic of this master", jid)
 	case err == nil:
 		ord.from.log.Infof("Ordered job %s", jid)
 		if len(below.Absent) > 0 {
@@ -129,6 +134,113 @@ func (o *orders) give(ctx context.Context, ord order) {
 	if fresh {
 		o.s.journal.ended(jid, d, what)
 	}
+}
+
+// place orders a job on the lower master. elsewhere reports that another syndic has ordered it: if the lower
+// master is a cluster, each member has a syndic, and all of them get the job.
+func (o *orders) place(ctx context.Context, pub *job.Publication) (below *client.Job, elsewhere bool, err error) {
+	below, err = o.publish(ctx, pub)
+	end := time.Now().Add(takenTime)
+	for pause := takenPause; isTaken(err); pause *= 2 {
+		switch o.look(ctx, pub) {
+		case placed:
+			return nil, true, nil
+		case foreign:
+			return nil, false, err
+		case further: // the master did not know the job when it refused this step
+			if below, err = o.publish(ctx, pub); !isTaken(err) {
+				return below, false, err
+			}
+		case unseen:
+		}
+		if time.Until(end) < pause || clock.Sleep(ctx, pause) != nil {
+			break
+		}
+	}
+	return below, false, err
+}
+
+const (
+	takenTime  = 2 * time.Second       // how far the job cache may be behind the lower master
+	takenPause = 20 * time.Millisecond // before the second look there, doubled with each further one
+)
+
+// isTaken reports whether the lower master has refused a job because another one has its id.
+func isTaken(err error) bool {
+	var refused *client.NoMinionsError
+	return errors.As(err, &refused) && refused.Taken()
+}
+
+// A sight is what the job cache of the lower master has under the id of an order.
+type sight int
+
+const (
+	unseen  sight = iota // nothing yet
+	placed               // the order
+	further              // another step of the same batch
+	foreign              // another job
+)
+
+// look returns what the job cache of the lower master has under the id of an order.
+func (o *orders) look(ctx context.Context, pub *job.Publication) sight {
+	cache := o.s.jobs()
+	if cache == nil {
+		return foreign
+	}
+	known, err := cache.Job(ctx, pub.JID)
+	if errors.Is(err, returners.ErrUnknownJob) {
+		return unseen
+	}
+	if err != nil {
+		o.s.quiet.Warnf(o.s.log, "look", "look up job %s in the job cache: %v", pub.JID, err)
+		return unseen
+	}
+	stored, err := payload.UnmarshalText(known.Load, payload.WireLimits())
+	load, ok := stored.(*data.Map)
+	if err != nil || !ok {
+		return foreign
+	}
+	r := o.request(pub)
+	kwargs, _ := load.Value("kwargs").(*data.Map)
+	switch {
+	case !data.Equal(load.Value("fun"), r.Fun), !data.Equal(load.Value("arg"), argOf(r)),
+		!data.Equal(kwargs.Value("user"), r.Kwargs.Value("user")),
+		!data.Equal(kwargs.Value("auth_list"), r.Kwargs.Value("auth_list")):
+		return foreign
+	case data.Equal(load.Value("tgt"), r.Target) && load.Text("tgt_type") == r.Kind, o.reached(known, pub):
+		return placed
+	case pub.TargetType == "list": // as each step has
+		return further
+	}
+	return foreign
+}
+
+// argOf returns the arguments of a request as a master stores them.
+func argOf(r client.Request) []any {
+	if r.Arg == nil {
+		return []any{}
+	}
+	return r.Arg
+}
+
+// reached reports whether a job has all minions of the lower master that the list of a step names. The
+// record of a job has the target of the first step, and the minions of all.
+func (o *orders) reached(known *returners.Job, pub *job.Publication) bool {
+	ids, isList := pub.Target.([]any)
+	below := o.s.inventory.Load()
+	if !isList || pub.TargetType != "list" || below == nil {
+		return false
+	}
+	has := map[string]bool{}
+	for _, id := range known.Minions {
+		has[id] = true
+	}
+	for _, id := range data.TextsOf(ids) {
+		if below.has(id) && !has[id] {
+			return false
+		}
+	}
+	return true
 }
 
 // publish orders a job on the lower master. It opens a client for each job, since a client that waits
