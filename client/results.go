@@ -87,6 +87,8 @@ type collector struct {
 	asked   map[string]bool      // ids of find_job jobs
 	heard   map[string]Reason    // last known state of minions in the job
 	why     map[string]string    // the master's reasons for missed minions
+	away    map[string]bool      // minions in Job.Absent
+	queued  map[string]bool      // minions in Job.Queued
 	tiers   tiers                // what is known of the syndics of the master
 }
 
@@ -102,6 +104,8 @@ func newCollector(l *Local, j *Job, w Wait) *collector {
 		asked:   map[string]bool{},
 		heard:   map[string]Reason{},
 		why:     map[string]string{},
+		away:    setOf(j.Absent),
+		queued:  setOf(j.Queued),
 		tiers:   newTiers(l.opts.Tiers, j),
 	}
 	c.until = time.Now().Add(w.Timeout)
@@ -278,8 +282,10 @@ func (c *collector) jobEvent(m *data.Map, yield func(Result, error) bool) bool {
 }
 
 func appendNew(to, ids []string) []string {
+	has := setOf(to)
 	for _, id := range ids {
-		if !slices.Contains(to, id) {
+		if !has[id] {
+			has[id] = true
 			to = append(to, id)
 		}
 	}
@@ -335,16 +341,17 @@ func (c *collector) missed(id, why string) {
 // unreached reports whether a minion was not connected when the job was sent, and has sent nothing
 // about it. That it does not run the job is then no new information.
 func (c *collector) unreached(id string) bool {
-	return c.heard[id] == NoResponse && slices.Contains(c.job.Absent, id)
+	return c.heard[id] == NoResponse && c.away[id]
 }
 
 // absent returns the results for minions that did not return.
 func (c *collector) absent() []Result {
 	var out []Result
+	behind := c.job.behindAway()
 	for _, id := range c.named {
 		if reason := c.reason(id); !c.found[id] && (c.wait.ShowSilent || reason == Queued) {
 			r := Result{ID: id, Missing: true, Reason: reason, Why: c.why[id], Below: c.tiers.below[id]}
-			if syndic := c.job.behindAway(id); syndic != "" && reason == NotConnected {
+			if syndic := behind[id]; syndic != "" && reason == NotConnected {
 				r.Why = "It is behind syndic " + syndic + ", which is not connected."
 			}
 			out = append(out, r)
@@ -367,9 +374,9 @@ func (c *collector) reason(id string) Reason {
 	switch {
 	case c.heard[id] != NoResponse:
 		return c.heard[id]
-	case slices.Contains(c.job.Queued, id):
+	case c.queued[id]:
 		return Queued
-	case slices.Contains(c.job.Absent, id):
+	case c.away[id]:
 		return NotConnected
 	}
 	return NoResponse

@@ -125,11 +125,7 @@ func (c *collector) noteReport(r report) {
 	if r.problem != "" {
 		t.trouble[r.path] = r.problem
 	}
-	for _, id := range r.absent {
-		if slices.Contains(r.minions, id) && !slices.Contains(c.job.Absent, id) {
-			c.job.Absent = append(c.job.Absent, id)
-		}
-	}
+	c.noteAbsent(r)
 	c.expect(r.minions)
 	until := time.Now().Add(c.wait.Timeout)
 	for _, id := range r.minions {
@@ -139,6 +135,29 @@ func (c *collector) noteReport(r report) {
 		}
 	}
 	c.keyless = slices.DeleteFunc(c.keyless, func(id string) bool { return c.known[id] })
+}
+
+// noteAbsent adds the minions that are not connected to a lower master.
+func (c *collector) noteAbsent(r report) {
+	if len(r.absent) == 0 {
+		return
+	}
+	named := setOf(r.minions)
+	for _, id := range r.absent {
+		if named[id] && !c.away[id] {
+			c.away[id] = true
+			c.job.Absent = append(c.job.Absent, id)
+		}
+	}
+}
+
+// setOf returns the set of ids.
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // troubles returns a result for each syndic whose lower master did not take the job, and for those
@@ -158,14 +177,17 @@ func (c *collector) troubles() []Result {
 	return out
 }
 
-// behindAway returns the syndic that is not connected and has a minion behind it, or "".
-func (j *Job) behindAway(id string) string {
+// behindAway returns the syndic that is not connected, for each minion behind one.
+func (j *Job) behindAway() map[string]string {
+	behind := map[string]string{}
 	for _, syndic := range sortedKeys(j.Away) {
-		if slices.Contains(j.Away[syndic], id) {
-			return syndic
+		for _, id := range j.Away[syndic] {
+			if behind[id] == "" {
+				behind[id] = syndic
+			}
 		}
 	}
-	return ""
+	return behind
 }
 
 // reachesNobody reports whether no minion can get a job, also not through syndics.

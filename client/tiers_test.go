@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,4 +138,26 @@ func FuzzReportOf(f *testing.F) {
 			t.Errorf("%q: %q, %q, %v", tag, path, inner, ok)
 		}
 	})
+}
+
+// BenchmarkReport takes the report of a syndic none of whose minions are connected. The time for each
+// minion does not depend on their number.
+func BenchmarkReport(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint("minions=", n), func(b *testing.B) {
+			var ids []string
+			for i := range n {
+				ids = append(ids, fmt.Sprintf("web%06d", i))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				c := newCollector(&Local{}, &Job{Told: true, Syndics: []string{"a"}}, Wait{ShowSilent: true})
+				c.noteReport(report{path: "a", minions: ids, absent: ids})
+				if got := len(c.absent()); got != n {
+					b.Fatalf("%d results", got)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/minion")
+		})
+	}
 }
