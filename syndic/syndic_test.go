@@ -315,10 +315,12 @@ func TestJobIsNotOrderedTwice(t *testing.T) {
 	below := &orderer{}
 	r.order = below.open
 	s := r.startKnown()
-	p, next := ping("*", "glob"), ping("*", "glob")
+	p, other, next := ping("*", "glob"), ping("*", "glob"), ping("*", "glob")
 	a.publish(p)
 	below.ordered(t, p.JID)
 	b.publish(p)
+	b.publish(other)
+	below.ordered(t, other.JID) // so the first has come before
 	s.stop()
 	r.startKnown() // it remembers the job
 	eventually(t, "start of the second syndic", func() bool { return len(a.fired("salt/syndic/lower/start")) >= 2 })
