@@ -23,6 +23,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/internal/swarm"
 	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testnats"
 	"github.com/brineproject/brine/internal/test/testcluster/faults"
 	"github.com/brineproject/brine/internal/test/testcluster/history"
 	"github.com/brineproject/brine/logging"
@@ -102,7 +103,7 @@ func (f *fleet) all(t *testing.T, m *Master, fun string) *Answer {
 // reaches waits until a counter has a value.
 func reaches(t *testing.T, what string, n *atomic.Int64, want int64) {
 	t.Helper()
-	Eventually(t, func() bool { return n.Load() >= want },
+	testnats.Eventually(t, func() bool { return n.Load() >= want },
 		func() string { return fmt.Sprintf("%s: %d, want %d", what, n.Load(), want) })
 }
 
@@ -157,7 +158,7 @@ func TestOneMaster(t *testing.T) {
 	if err := m.Wait(brief); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a stopped master: %v", err)
 	}
-	if !Stopped(pid) {
+	if !testnats.Stopped(pid) {
 		t.Error("a stopped master runs")
 	}
 	must(t, m.Continue())
@@ -182,7 +183,7 @@ func TestOneMaster(t *testing.T) {
 func (f *fleet) back(t *testing.T, m *Master) {
 	t.Helper()
 	var a *Answer
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		a = f.order(t, m, "test.ping", time.Second)
 		return len(a.Returned) == minions
 	}, func() string { return fmt.Sprintf("%s: %d minions are missing", m.Name, len(a.Missing)) })

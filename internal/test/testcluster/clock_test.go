@@ -94,7 +94,7 @@ func (k *crew) count(t *testing.T, after []int, text string) (n int) {
 func skews(t *testing.T, m *Master, off time.Duration) {
 	t.Helper()
 	var is time.Duration
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		var err error
 		is, err = m.Skew()
 		must(t, err)
@@ -179,7 +179,7 @@ func (k *crew) wrongHeir(t *testing.T) {
 func (k *crew) ticks(t *testing.T) {
 	t.Helper()
 	logs := k.logLengths(t)
-	Eventually(t, func() bool { return k.count(t, logs, "Running scheduled job: tick ") > 0 },
+	testnats.Eventually(t, func() bool { return k.count(t, logs, "Running scheduled job: tick ") > 0 },
 		func() string { return "the scheduled job does not run" })
 }
 
@@ -223,7 +223,7 @@ func (k *crew) token(t *testing.T, from, on *Master) {
 	must(t, err)
 	defer closeHere()
 	here.LogIn(data.NewMap("token", token))
-	Eventually(t, func() bool { // tokens are good on all members within a second
+	testnats.Eventually(t, func() bool { // tokens are good on all members within a second
 		_, err = here.Publish(t.Context(), client.Request{Target: k.ids[0], Kind: "glob", Fun: "test.ping",
 			Timeout: 5 * time.Second})
 		return err == nil

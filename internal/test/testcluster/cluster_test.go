@@ -91,7 +91,7 @@ func (k *crew) stopMaster(m *Master) func(*testing.T) {
 		rest(t, time.Second)
 		must(t, m.Stop())
 		rest(t, ofForm(5*time.Second, time.Minute))
-		if !Stopped(m.Pid()) {
+		if !testnats.Stopped(m.Pid()) {
 			t.Errorf("%s did not stand still", m.Name)
 		}
 		must(t, m.Continue())
@@ -149,7 +149,7 @@ func (k *crew) runBatch(t *testing.T, on *Master, steps int, argument float64, m
 		done <- result{out, code, err}
 	}()
 	ran := 0
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		found, err := jobsWith(t.Context(), on, b.argument)
 		must(t, err)
 		if len(found) > 0 {
@@ -157,7 +157,7 @@ func (k *crew) runBatch(t *testing.T, on *Master, steps int, argument float64, m
 		}
 		return b.id != ""
 	}, func() string { return "the batch does not begin" })
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		ran = len(runsOf(k.now.Load().History(), b.id))
 		return ran > b.size
 	}, func() string { return fmt.Sprintf("batch %q goes no further than %d runs", b.id, ran) })
@@ -224,7 +224,7 @@ func (k *crew) killInReaction(t *testing.T) {
 		must(t, err)
 		return found
 	}
-	Eventually(t, func() bool { return len(jobs("first")) > 0 },
+	testnats.Eventually(t, func() bool { return len(jobs("first")) > 0 },
 		func() string { return "the reaction does not begin" })
 	pid := leads.Pid()
 	must(t, leads.Kill())
@@ -234,7 +234,7 @@ func (k *crew) killInReaction(t *testing.T) {
 	}
 	next := k.leader(t)
 	t.Logf("%s led after %s was killed", next.Name, leads.Name)
-	Eventually(t, func() bool { return len(jobs("last")) > 0 },
+	testnats.Eventually(t, func() bool { return len(jobs("last")) > 0 },
 		func() string { return "the next leader does not end the reaction" })
 	must(t, leads.Restart(t.Context()))
 	rest(t, 2*time.Second)
@@ -276,13 +276,13 @@ func (k *crew) wipe(t *testing.T) {
 	must(t, err)
 	must(t, m.Wipe(t.Context()))
 	var after map[string]string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		after, err = m.Keys(t.Context())
 		must(t, err)
 		return len(after) == len(before)
 	}, func() string { return fmt.Sprintf("%d keys, want %d", len(after), len(before)) })
 	var found map[string][]string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		found, err = m.Returned(t.Context(), a.JID)
 		must(t, err)
 		return len(found[a.JID]) == len(a.Returned)

@@ -186,9 +186,9 @@ func (k *crew) leader(t *testing.T) *Master {
 	t.Helper()
 	var leads *Master
 	var why string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		for _, m := range k.c.Masters {
-			if m.Pid() == 0 || Stopped(m.Pid()) {
+			if m.Pid() == 0 || testnats.Stopped(m.Pid()) {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -200,7 +200,7 @@ func (k *crew) leader(t *testing.T) *Master {
 			}
 			why = data.Repr(of)
 			for _, other := range k.c.Masters {
-				if other.Name == of.Text("leader") && other.Pid() != 0 && !Stopped(other.Pid()) {
+				if other.Name == of.Text("leader") && other.Pid() != 0 && !testnats.Stopped(other.Pid()) {
 					leads = other
 					return true
 				}
@@ -281,7 +281,7 @@ func (k *crew) settle(t *testing.T) {
 	reaches(t, "connections", &k.Stats.Listening, int64(len(k.ids)))
 	for _, m := range k.c.Masters {
 		var a *Answer
-		Eventually(t, func() bool {
+		testnats.Eventually(t, func() bool {
 			var err error
 			a, err = m.Order(t.Context(), Request{Target: "m*", Fun: "test.ping", Timeout: k.answerTime(),
 				Minions: k.ids})
@@ -312,7 +312,7 @@ func (k *crew) changeKeys(t *testing.T) {
 	answer, err := l.Control(ctx, "wheel", change, []any{id}, data.NewMap(from, true))
 	must(t, err)
 	var seen []map[string]string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		seen = nil
 		for _, m := range k.c.Masters {
 			states, err := m.Keys(t.Context())
@@ -334,7 +334,7 @@ func (k *crew) judge(t *testing.T) {
 	reaches(t, "returns", &k.Stats.Returned, k.Stats.Ran.Load())
 	var wrong []string
 	var h *history.History
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		must(t, k.c.Collect(t.Context(), k.now.Load()))
 		h = k.now.Load().History()
 		wrong = differences(h)
@@ -398,7 +398,7 @@ func rest(t *testing.T, d time.Duration) {
 // logged waits until the log of a master has a text after an offset.
 func logged(t *testing.T, m *Master, after int, text string) {
 	t.Helper()
-	Eventually(t, func() bool { return strings.Contains(logAfter(t, m, after), text) },
+	testnats.Eventually(t, func() bool { return strings.Contains(logAfter(t, m, after), text) },
 		func() string { return fmt.Sprintf("the log of %s lacks %q", m.Name, text) })
 }
 

@@ -139,7 +139,7 @@ func (k *crew) fullServer(t *testing.T, n *testnats.Node, d *disk) {
 	d.fill(t, 256<<10)
 	said := ""
 	for _, text := range []string{"no space left on device", "resources, will be DISABLED"} {
-		Eventually(t, func() bool {
+		testnats.Eventually(t, func() bool {
 			said = n.Log(t)[before:]
 			return strings.Contains(said, text)
 		}, func() string {
@@ -147,7 +147,7 @@ func (k *crew) fullServer(t *testing.T, n *testnats.Node, d *disk) {
 		})
 	}
 	status := ""
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		is, err := control(ctx, k.c.Masters[0], "runner", "cluster.status")

@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/internal/test/testnats"
 	"github.com/brineproject/brine/internal/test/testnet"
 	"github.com/brineproject/brine/internal/test/wrongclock"
 	"github.com/brineproject/brine/transport"
@@ -274,28 +275,12 @@ func (m *Master) halt(sig syscall.Signal, stopped bool) error {
 	if err := syscall.Kill(-pid, sig); err != nil {
 		return fmt.Errorf("%s master %s: %w", sig, m.Name, err)
 	}
-	for by := time.Now().Add(effect); Stopped(pid) != stopped; time.Sleep(look) {
+	for by := time.Now().Add(effect); testnats.Stopped(pid) != stopped; time.Sleep(look) {
 		if time.Now().After(by) {
 			return fmt.Errorf("%s master %s: no effect after %s", sig, m.Name, effect)
 		}
 	}
 	return nil
-}
-
-// Stopped reports whether all threads of a process stand still after a SIGSTOP.
-func Stopped(pid int) bool {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is valid
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return false
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		if !strings.HasPrefix(rest, "T ") {
-			return false
-		}
-	}
-	return len(files) > 0
 }
 
 // Wipe ends the process if it runs, deletes cachedir and pki_dir, and starts the process again. It

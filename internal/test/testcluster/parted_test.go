@@ -116,7 +116,7 @@ func (p *parted) leads(t *testing.T) (*Master, marks) {
 	p.quorum(t)
 	var leads []*Master
 	var since marks
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		leads, since = nil, marks{}
 		for _, m := range p.c.Masters {
 			log := logAfter(t, m, 0)
@@ -161,7 +161,7 @@ func (p *parted) named(t *testing.T, what string, ask func() string) *testnats.N
 	t.Helper()
 	var name string
 	at := -1
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		name = ask()
 		at = slices.IndexFunc(p.nats.Nodes, func(n *testnats.Node) bool { return n.Name == name })
 		return at >= 0
@@ -246,7 +246,7 @@ func (p *parted) heal(t *testing.T) {
 func (p *parted) sameKeys(t *testing.T) {
 	t.Helper()
 	var seen []map[string]string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		seen = nil
 		for _, m := range p.c.Masters {
 			states, err := m.Keys(t.Context())
@@ -330,7 +330,7 @@ func (p *parted) quorum(t *testing.T) {
 	t.Helper()
 	for _, m := range p.c.Masters {
 		var of *data.Map
-		Eventually(t, func() bool {
+		testnats.Eventually(t, func() bool {
 			of = status(t, m)
 			return of.Value("quorum") == true
 		}, func() string { return fmt.Sprintf("%s has no quorum: %s", m.Name, data.Repr(of)) })

@@ -116,7 +116,7 @@ func (p *parted) cutInBatch(t *testing.T) {
 func (p *parted) succeeds(t *testing.T, not *Master, since marks) {
 	t.Helper()
 	var next string
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		for _, m := range p.except(not) {
 			if strings.Contains(logAfter(t, m, since[m]), logLeads) {
 				next = m.Name
@@ -150,7 +150,7 @@ func (p *parted) cutNode(t *testing.T) {
 func headless(t *testing.T, n *testnats.Node) {
 	t.Helper()
 	leader := "?"
-	Eventually(t, func() bool {
+	testnats.Eventually(t, func() bool {
 		leader = n.MetaLeader(t)
 		return leader == ""
 	}, func() string { return n.Name + " is cut off and knows the leader " + leader })

@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testnet"
 )
 
-// patience is how long Start and Eventually wait before the test fails.
+// patience is how long Start waits before the test fails.
 const patience = 60 * time.Second
 
 // Options configure the masters.
@@ -173,19 +173,6 @@ func (c *Cluster) clear(t testing.TB) {
 		return
 	}
 	must(t, os.RemoveAll(c.dir))
-}
-
-// Eventually calls done until it reports true; after a minute it fails the test with the text of
-// why.
-func Eventually(t testing.TB, done func() bool, why func() string) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); !done(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatal(why())
-		}
-	}
 }
 
 func must(t testing.TB, err error) {

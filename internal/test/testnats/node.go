@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,14 +136,20 @@ func (n *Node) signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// Stopped reports whether a process stands still after a SIGSTOP.
+// Stopped reports whether all threads of a process stand still after a SIGSTOP.
 func Stopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is valid
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return false
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if !strings.HasPrefix(rest, "T ") {
+			return false
+		}
 	}
-	_, rest, _ := strings.Cut(string(text), ") ")
-	return strings.HasPrefix(rest, "T ")
+	return len(files) > 0
 }
 
 // Restart kills the process if it runs, and starts it again with the same store and address. It
