@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/master/syndics"
 )
 
-// eventsUntil returns the events of a bus until one has come with each of some tags.
+// eventsUntil returns the events of a bus until it has those with some tags.
 func eventsUntil(t *testing.T, c *eventbus.Client, tags ...string) []eventbus.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,7 +71,7 @@ func TestSyndicsOfACluster(t *testing.T) {
 	awaitPresent(t, b, ids...)
 	events := top.Listen(t)
 	first := StartSyndic(t, a, filepath.Join(p.dir, "s1"), "low1", top)
-	StartSyndic(t, b, filepath.Join(p.dir, "s2"), "low2", top)
+	second := StartSyndic(t, b, filepath.Join(p.dir, "s2"), "low2", top)
 	awaitBehind(t, top, "low1", ids...)
 	awaitBehind(t, top, "low2", ids...)
 
@@ -94,7 +94,14 @@ func TestSyndicsOfACluster(t *testing.T) {
 		if err := fireOn(t, a, "test/end"); err != nil { // after the return, on both members
 			t.Fatal(err)
 		}
-		all := eventsUntil(t, events, "syndic/low1/test/end", "syndic/low2/test/end", ret)
+		all := eventsUntil(t, events, "syndic/low1/test/end", "syndic/low2/test/end")
+		awaitFor(t, "both syndics have sent the return", func() bool {
+			return !strings.Contains(first.Syndic.Status()+second.Syndic.Status(), "returns wait")
+		})
+		if err := fireOn(t, top, "test/last"); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, eventsUntil(t, events, "test/last")...)
 		wantNoProblem(t, all)
 		if n := countTag(all, ret); n != 1 || lines(file) != 1 {
 			t.Errorf("ran %d times, %d returns above", lines(file), n)
