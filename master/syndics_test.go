@@ -245,6 +245,32 @@ func TestAwaySyndicIsTold(t *testing.T) {
 	b.same(t, "behind far", data.TextsOf(away.Value("far")), []string{"leaf2", "leaf3"})
 }
 
+// TestAwaySyndicOfACluster orders jobs while one of two syndics with the same minions is not connected.
+func TestAwaySyndicOfACluster(t *testing.T) {
+	b := newTierBench(t, func(c *config.Master) { c.Syndics = []string{"low", "far"} }, "far")
+	b.start(t, "low", "leaf1", "leaf2")
+	b.start(t, "far", "leaf1", "leaf2", "leaf3")
+	order := func(tgt, kind string) *data.Map {
+		reply, _ := b.clear(t, b.load(tgt, kind, "test.ping", []any{})).(*data.Map).Value("load").(*data.Map)
+		return reply
+	}
+	reply := order("leaf*", "glob")
+	b.same(t, "expected", data.TextsOf(reply.Value("minions")), []string{"leaf1", "leaf2", "leaf3"})
+	b.same(t, "absent", data.TextsOf(reply.Value("absent")), []string{"leaf3"})
+	away, _ := reply.Value("syndics_away").(*data.Map)
+	b.same(t, "behind far", data.TextsOf(away.Value("far")), []string{"leaf3"})
+	if reply := order("E@leaf.*", "compound"); !reply.Has("syndics_away") {
+		t.Errorf("a target that may name a minion behind far alone: %s", data.Repr(reply))
+	}
+	if reply := order("leaf[12]", "glob"); reply.Has("syndics_away") || len(data.TextsOf(reply.Value("absent"))) > 0 {
+		t.Errorf("a target of minions behind low: %s", data.Repr(reply))
+	}
+	b.passOn(t, "far", inventoryTag("far"), data.NewMap("id", "far", "minions", []any{"leaf1", "leaf2"}))
+	if reply := order("E@leaf.*", "compound"); reply.Has("syndics_away") {
+		t.Errorf("all minions are behind low too: %s", data.Repr(reply))
+	}
+}
+
 // TestMinionWithTheIDOfASyndic connects a minion that has the id of a syndic, which is not connected.
 func TestMinionWithTheIDOfASyndic(t *testing.T) {
 	b := newTierBench(t, nil)
