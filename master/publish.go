@@ -273,9 +273,9 @@ func (p *publishing) isStep(
 	}
 	stored, err := payload.UnmarshalText(known.Load, payload.WireLimits())
 	m, ok := stored.(*data.Map)
-	return err == nil && ok && kwargsOf(m).Has("auth_list") &&
-		data.Equal(m.Value("fun"), load.Value("fun")) && data.Equal(m.Value("arg"), load.Value("arg")) &&
-		!(data.Equal(m.Value("tgt"), load.Value("tgt")) && data.Equal(m.Value("tgt_type"), load.Value("tgt_type")))
+	same := func(name string) bool { return data.Equal(m.Value(name), load.Value(name)) }
+	return err == nil && ok && kwargsOf(m).Has("auth_list") && same("fun") && same("arg") &&
+		(!same("tgt") || !same("tgt_type"))
 }
 
 // send publishes a job to its target. The error wraps errUnrecorded if the job cannot be recorded.

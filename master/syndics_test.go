@@ -262,7 +262,8 @@ func TestAwaySyndicOfACluster(t *testing.T) {
 	if reply := order("E@leaf.*", "compound"); !reply.Has("syndics_away") {
 		t.Errorf("a target that may name a minion behind far alone: %s", data.Repr(reply))
 	}
-	if reply := order("leaf[12]", "glob"); reply.Has("syndics_away") || len(data.TextsOf(reply.Value("absent"))) > 0 {
+	reply = order("leaf[12]", "glob")
+	if reply.Has("syndics_away") || len(data.TextsOf(reply.Value("absent"))) > 0 {
 		t.Errorf("a target of minions behind low: %s", data.Repr(reply))
 	}
 	b.passOn(t, "far", inventoryTag("far"), data.NewMap("id", "far", "minions", []any{"leaf1", "leaf2"}))

@@ -56,7 +56,8 @@ func TestTrimmedReturnWithoutRoom(t *testing.T) {
 		}
 	}
 	fields := func(value string) payload.Fields {
-		b, err := payload.MarshalBin(data.NewMap("jid", string(jid), "id", "web1", "return", value, "fun", "test.echo"))
+		b, err := payload.MarshalBin(data.NewMap("jid", string(jid), "id", "web1", "return", value,
+			"fun", "test.echo"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,7 +138,9 @@ func (o *orders) give(ctx context.Context, ord order) {
 
 // place orders a job on the lower master. elsewhere reports that another syndic has ordered it: if the lower
 // master is a cluster, each member has a syndic, and all of them get the job.
-func (o *orders) place(ctx context.Context, pub *job.Publication) (below *client.Job, elsewhere bool, err error) {
+func (o *orders) place(
+	ctx context.Context, pub *job.Publication,
+) (below *client.Job, elsewhere bool, err error) {
 	below, err = o.publish(ctx, pub)
 	end := time.Now().Add(takenTime)
 	for pause := takenPause; isTaken(err); pause *= 2 {

@@ -23,9 +23,9 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/internal/swarm"
 	"github.com/brineproject/brine/internal/test/need"
-	"github.com/brineproject/brine/internal/test/testnats"
 	"github.com/brineproject/brine/internal/test/testcluster/faults"
 	"github.com/brineproject/brine/internal/test/testcluster/history"
+	"github.com/brineproject/brine/internal/test/testnats"
 	"github.com/brineproject/brine/logging"
 )
 

@@ -122,7 +122,8 @@ func TestSyndicsOfACluster(t *testing.T) {
 			return err == nil && len(all) == 2 && !all[0].Here && all[1].Here
 		})
 		wantAll(t, top, ids...)
-		if got := top.run(t, "E@on-.*", "compound", "test.ping"); len(got) != 2 || got["on-a"] != true || got["on-b"] != true {
+		got := top.run(t, "E@on-.*", "compound", "test.ping")
+		if len(got) != 2 || got["on-a"] != true || got["on-b"] != true {
 			t.Errorf("compound target: %v", got)
 		}
 		wantBatch(t, top, filepath.Join(p.dir, "batch2"), events, ids)
