@@ -10,12 +10,19 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
 // ErrFull is wrapped by Put if the limit of bytes is reached.
 var ErrFull = errors.New("no room for further entries")
+
+// ErrBusy is wrapped by First if the process or the system lacks what it needs to read any file.
+var ErrBusy = errors.New("no file can be read now")
+
+// Unreadable is the end of the names that SetAside gives.
+const Unreadable = ".unreadable"
 
 // DefaultLimit is the limit of bytes if Open gets 0.
 const DefaultLimit = 1 << 30
@@ -116,7 +123,8 @@ func (s *Spool) reserve(size int64) (uint64, error) {
 }
 
 // First returns the oldest entry and its name. ok is false if there is none. An entry whose file is
-// gone is skipped.
+// gone is skipped. If the entry cannot be read, the error comes with its name; First returns it again until it
+// is removed or set aside.
 func (s *Spool) First() (name string, entry []byte, ok bool, err error) {
 	for {
 		s.mu.Lock()
@@ -132,7 +140,11 @@ func (s *Spool) First() (name string, entry []byte, ok bool, err error) {
 			continue
 		}
 		if err != nil {
-			return "", nil, false, fmt.Errorf("read entry of spool: %w", err)
+			err = fmt.Errorf("read entry of spool: %w", err)
+			if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
+				err = fmt.Errorf("%w: %w", ErrBusy, err)
+			}
+			return nameOf(n), nil, false, err
 		}
 		return nameOf(n), entry, true, nil
 	}
@@ -149,6 +161,21 @@ func (s *Spool) Remove(name string) error {
 	}
 	s.drop(n)
 	return nil
+}
+
+// SetAside takes an entry out of the spool and keeps its file under another name, which it returns. If the
+// file cannot be renamed, the entry is left out until the next Open.
+func (s *Spool) SetAside(name string) (kept string, err error) {
+	n, err := strconv.ParseUint(name, 10, 64)
+	if err != nil || nameOf(n) != name {
+		return name, fmt.Errorf("set entry of spool aside: %q is no name of an entry", name)
+	}
+	kept = name + Unreadable
+	if err = s.dir.Rename(name, kept); err != nil {
+		kept, err = name, fmt.Errorf("set entry of spool aside: %w", err)
+	}
+	s.drop(n)
+	return kept, err
 }
 
 // drop forgets an entry.

@@ -94,3 +94,33 @@ func TestAnEntryThatVanishesIsSkipped(t *testing.T) {
 		}
 	}
 }
+
+// TestAnUnreadableEntryIsSetAside makes the first file one that cannot be read.
+func TestAnUnreadableEntryIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, 0)
+	must(t, s.Put([]byte("a")))
+	must(t, s.Put([]byte("b")))
+	file := filepath.Join(dir, nameOf(1))
+	must(t, os.Remove(file))
+	must(t, os.Mkdir(file, 0o700))
+	name, _, ok, err := s.First()
+	if name != nameOf(1) || ok || err == nil || errors.Is(err, ErrBusy) {
+		t.Fatalf("First returns %q, %v, %v", name, ok, err)
+	}
+	kept, err := s.SetAside(name)
+	must(t, err)
+	if kept != nameOf(1)+Unreadable {
+		t.Errorf("it is kept as %q", kept)
+	}
+	s = open(t, dir, 0)
+	if got := fmt.Sprint(drain(t, s)); got != "[b]" || s.Len() != 0 {
+		t.Errorf("entries %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, kept)); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.SetAside("../x"); err == nil {
+		t.Error("a foreign name is set aside")
+	}
+}
