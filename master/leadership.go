@@ -65,7 +65,7 @@ func (l *leadership) leads() bool {
 	return l.led != nil && l.led.Err() == nil
 }
 
-// fresh reports whether the lead began less than a time ago.
+// fresh reports whether the latest lead of this member began less than a time ago. It may have ended since.
 func (l *leadership) fresh(limit time.Duration) bool {
 	if l == nil {
 		return false
