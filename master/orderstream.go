@@ -69,12 +69,20 @@ func newOrderStream(c *member, done *position, pub *publishing) *orderStream {
 		done: done, waiting: map[string]*placed{}, token: done.token, newKey: c.shared.secrets.Rotate}
 }
 
-// A placed order waits until this member has carried it out.
+// A placed order waits until this member has carried it out. Its fields are the stream's until done is closed.
 type placed struct {
 	o    *order
 	sent *sentJob
 	err  error
 	done chan struct{}
+}
+
+// newPlaced returns a copy of an order for the stream, which may still work on it when the caller has got a
+// reply.
+func newPlaced(o *order, sent *sentJob) *placed {
+	own, to := *o, *sent
+	own.load, own.kwargs = o.load.Clone(), o.kwargs.Clone()
+	return &placed{o: &own, sent: &to, done: make(chan struct{})}
 }
 
 // order implements orderLog.
@@ -87,11 +95,16 @@ func (s *orderStream) order(ctx context.Context, o *order, sent *sentJob) (*sent
 	if sent.step {
 		name = stepName(ctx, o)
 	}
-	p := &placed{o: o, sent: sent, done: make(chan struct{})}
+	p := newPlaced(o, sent)
 	if err := s.place(ctx, r, name, p); err != nil {
 		return nil, err
 	}
-	return sent, nil
+	select {
+	case <-p.done:
+		return p.sent, nil
+	default: // it is carried out later
+		return sent, nil
+	}
 }
 
 // stepName returns the name under which the stream takes a step of a job once from one leader. It has
@@ -310,8 +323,17 @@ func (s *orderStream) take(ctx context.Context, p cluster.Publication) error {
 	}
 }
 
-// entryLife is how long after it was written an entry may come. NATS could repeat it after that.
+// entryLife is how long after it was written an entry may come to be sent, by the clocks of the member that
+// wrote it and of this one. NATS could repeat it after that.
 const entryLife = 10 * time.Minute
+
+// tellLate logs, with a rate limit for each member, that this one only records what another has ordered.
+func (s *orderStream) tellLate(r *orderRecord, late time.Duration) {
+	s.quiet.Warnf(s.base.log, "late orders of "+r.Member,
+		"Job %s of member %s is recorded and not sent to minions of this master: it was ordered %s ago. Either this "+
+			"master was cut off from the cluster for so long, or the clocks of the two differ",
+		r.JID, r.Member, late.Round(time.Second))
+}
 
 // repeated reports whether an entry was carried out before. Only somebody who writes into NATS repeats
 // entries; minions of Salt would run the job again once they have forgotten its id.
@@ -341,9 +363,14 @@ func (s *orderStream) apply(ctx context.Context, r *orderRecord, serial uint64) 
 	s.token = max(s.token, r.Token)
 	s.begun = max(s.begun, serial)
 	// an old one is recorded only: others have sent it, or somebody has repeated it
-	old := serial <= s.start || s.now().Sub(time.UnixMicro(r.At)) > entryLife
+	age := s.now().Sub(time.UnixMicro(r.At))
+	missed := serial > s.start && age > entryLife
+	old := serial <= s.start || missed
 	s.moved = true
 	s.mu.Unlock()
+	if missed && (r.Kind == kindOrder || r.Kind == kindAgain) {
+		s.tellLate(r, age)
+	}
 	if own == nil {
 		own = &placed{done: make(chan struct{})}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returners"
 )
@@ -31,8 +32,9 @@ type streamLog struct {
 	first    uint64 // the oldest entry that is left
 	last     uint64
 	changed  chan struct{}
-	loseAcks int   // so many acknowledgements are lost, after which the write is repeated
-	fault    error // of Publish
+	loseAcks int                  // so many acknowledgements are lost, after which the write is repeated
+	fault    error                // of Publish
+	change   func(*config.Master) // of the members
 }
 
 func newStreamLog() *streamLog {
@@ -170,7 +172,12 @@ func (l *streamLog) idle(t testing.TB, name, dir string, accepted ...string) *or
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	m := &orderMember{bench: newBench(t, func(c *config.Master) { c.ID = name }, accepted...)}
+	m := &orderMember{bench: newBench(t, func(c *config.Master) {
+		c.ID = name
+		if l.change != nil {
+			l.change(c)
+		}
+	}, accepted...)}
 	log := silent(t)
 	m.said = test.NewLocal(log)
 	m.parts.log = log
@@ -777,5 +784,76 @@ func TestReachDoubtsAStreamThatEndsEarly(t *testing.T) {
 				t.Errorf("carried out: %t; it waits %s", carriedOut, took)
 			}
 		})
+	}
+}
+
+// slowJobs is a job cache whose records take until it is released.
+type slowJobs struct {
+	returners.JobCache
+	release chan struct{}
+}
+
+func (s *slowJobs) SaveJob(ctx context.Context, j *returners.Job) error {
+	<-s.release
+	return s.JobCache.SaveJob(ctx, j)
+}
+
+// TestReplyToALateOrderIsTheClients has a slow disk delay an order until its client gets a reply. What the
+// member does with the order later does not touch what the reply is made of.
+func TestReplyToALateOrderIsTheClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newStreamLog().idle(t, "a", "", "web1")
+		jobs := &slowJobs{m.jobs, make(chan struct{})}
+		m.pub.jobs = jobs
+		m.run(t)
+		id := jids(1)[0]
+		load := data.NewMap("tgt", "web1", "tgt_type", "list", "fun", "test.ping", "arg", []any{}, "user", "root")
+		raw, err := payload.MarshalBin(load)
+		must(t, err)
+		o := &order{pub: &job.Publication{JID: id, Target: []any{"web1"}, TargetType: "list", Fun: []string{"test.ping"}},
+			load: load, kwargs: data.NewMap(), own: &returners.Job{ID: id, Load: raw, Minions: []string{"web1"}},
+			queue: &queue.Item{ID: id, Load: raw, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}}
+		o.record = o.own
+		sent, err := m.orders.order(t.Context(), o, &sentJob{id: id, recipients: recipients{ids: []string{"web1"}}})
+		must(t, err)
+		close(jobs.release)
+		load.Set("jid", "a later one's") // the caller may use its load again
+		if reply := sent.reply(); reply.Has("queued") {
+			t.Errorf("the reply tells what came later: %s", data.Repr(reply))
+		}
+		m.await(t)
+		if len(sent.queued) > 0 || !sent.until.IsZero() || o.serial != 0 {
+			t.Errorf("carrying out the order has changed the caller's: %q, %s, %d", sent.queued, sent.until, o.serial)
+		}
+		if ids, _ := m.sent(t); len(ids) != 1 || !m.says("carries it out later") {
+			t.Errorf("sent %q", ids)
+		}
+	})
+}
+
+// TestOrderOfAnotherClockIsTold has a member order jobs whose clock is a quarter of an hour slow: the others
+// record them, and their log says why they are not sent.
+func TestOrderOfAnotherClockIsTold(t *testing.T) {
+	l := newStreamLog()
+	a, c := l.member(t, "a", "", "web1"), l.idle(t, "c", "", "web1")
+	c.orders.now = func() time.Time { return time.Now().Add(-entryLife - 5*time.Minute) }
+	c.run(t)
+	ids := jids(3)
+	for _, id := range ids {
+		c.order(t, t.Context(), id)
+	}
+	a.await(t)
+	same(t, "recorded", a.jobs.all(), ids)
+	if sent, _ := a.sent(t); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
+	}
+	var told []string
+	for _, e := range a.said.AllEntries() {
+		if strings.Contains(e.Message, "not sent") {
+			told = append(told, e.Message)
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "member c") || !strings.Contains(told[0], "15m") {
+		t.Errorf("the log says %q", told)
 	}
 }
