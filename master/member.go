@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ import (
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/reactor"
 	runnercluster "github.com/brineproject/brine/runners/cluster"
+	"github.com/brineproject/brine/transport"
 )
 
 const (
@@ -45,8 +47,8 @@ const (
 //
 // Each member keeps keys, jobs, returns and the data of minions in its own files, as a master alone
 // does. Streams of the cluster bring them what the other members take: orders (orderStream), returns
-// (returnStream), keys (keyfiles), tokens of users (tokenfiles), data (replica), events and presence (bridge). What is to be done
-// once is done by the member that leads (leadership).
+// (returnStream), keys (keyfiles), tokens of users (tokenfiles), data (replica), events and presence
+// (bridge). The member that leads does what is to be done once (leadership).
 type member struct {
 	base
 	c      *cluster.Cluster
@@ -63,8 +65,8 @@ type member struct {
 	files   *keyfiles.Files
 	tokens  *tokenfiles.Files
 	banks   []daemon.Part // that keep caches equal
-	// the caches
-	replicas []*replica.Bank
+
+	replicas []*replica.Bank // the caches that are kept equal
 	notes    *onceNotes
 	turns    *reactionTurns
 	sinks    map[string]*sinkTurns // of event_return, by returner
@@ -223,7 +225,7 @@ func (c *member) keyChanged(id string, from, to cluster.KeySet) {
 	}
 }
 
-// share returns a cache that is one for all members. kind is lazy or durable, see package replica.
+// share returns a cache that is one for all members, or the local one for a master without a cluster.
 func (c *member) share(
 	m *Master, local cache.Bank, shelf cluster.Shelf, o replica.Options,
 ) (cache.Bank, error) {
@@ -263,11 +265,11 @@ func (c *member) openStreams(ctx context.Context, m *Master, pub *publishing, re
 		return err
 	}
 	c.returns = &returnStream{base: c.base, member: c.id, log: c.c.Returns(), quorum: c.c.Quorum, ret: ret,
-		orders: c.orders, done: returns, spool: c.spool}
+		orders: c.orders, done: returns, spool: c.spool, pending: ownPending{quota: ret.quota}}
 	if err := c.returns.begin(ctx); err != nil {
 		return err
 	}
-	pub.cluster, ret.cluster = memberOrders{c.orders, c.notes}, memberReturns{c.returns, c.orders}
+	pub.cluster, ret.cluster = memberOrders{c.orders, c.notes}, newMemberReturns(c.returns, c.orders)
 	c.bridge.fired = pub.progress.fired
 	c.bridge.signIn = pub.offline.noteBrineElsewhere
 	pub.offline.signedIn = c.bridge.tellSignIn
@@ -305,9 +307,31 @@ type memberOrders struct {
 type memberReturns struct {
 	*returnStream
 	orders *orderStream
+	places chan struct{} // of those that wait in catchUp
 }
 
-func (r memberReturns) catchUp(ctx context.Context) error { return r.orders.catchUp(ctx) }
+// mostCatchUps is how many returns of unknown jobs wait at one time for the orders of the cluster.
+const mostCatchUps = 256
+
+func newMemberReturns(returns *returnStream, orders *orderStream) memberReturns {
+	return memberReturns{returns, orders, make(chan struct{}, mostCatchUps)}
+}
+
+var errManyWait = errors.New("too many returns wait for orders of the cluster")
+
+func (r memberReturns) catchUp(ctx context.Context) (err error) {
+	if err := r.orders.quorum(); err != nil {
+		return err
+	}
+	select {
+	case r.places <- struct{}{}:
+		defer func() { <-r.places }()
+	default:
+		return errManyWait
+	}
+	transport.Aside(ctx, func() { err = r.orders.catchUp(ctx) })
+	return err
+}
 
 // parts returns what a member does besides what every master does.
 func (c *member) parts(index minionIndex) []daemon.Part {

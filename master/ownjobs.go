@@ -99,6 +99,8 @@ type returned struct {
 	*returners.Job
 	own   bool // nobody ordered it
 	fresh bool // it is not saved in the job cache yet
+	// this master does not know the job, and could not learn whether its cluster does
+	unsure bool
 }
 
 // isOwn reports whether nobody ordered the job.

@@ -88,6 +88,13 @@ func (p *position) now() uint64 {
 	return p.at
 }
 
+// has reports whether the entry with a sequence is done.
+func (p *position) has(sequence uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return sequence <= p.at || p.done[sequence]
+}
+
 // reset moves the position, because entries are gone or the stream is a new one.
 func (p *position) reset(to uint64) {
 	p.mu.Lock()

@@ -44,7 +44,8 @@ type returning struct {
 type returnLog interface {
 	// add returns when the return cannot be lost any more.
 	add(ctx context.Context, ret *admitted) error
-	// catchUp returns when this master knows all jobs that the cluster knows now.
+	// catchUp returns when this master knows all jobs that the cluster knows now. It fails at once without
+	// a quorum, or if too many wait already.
 	catchUp(ctx context.Context) error
 }
 
@@ -56,7 +57,8 @@ type admitted struct {
 	raw    data.Raw // fields as stored
 	job    *returners.Job
 	fresh  bool      // job is to be saved first
-	own    bool      // the minion has ordered the job itself
+	own    bool      // nobody ordered the job: the return counts for the quota of its minion
+	unsure bool      // the job is unknown here, and may be one that another master of the cluster ordered
 	at     time.Time // when it was received
 	remote bool      // another master of the cluster received it
 	old    bool      // others have announced it before this master started
@@ -88,7 +90,7 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 	}
 	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
 	// A received return is stored even if the minion no longer waits for the reply.
-	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body); err != nil {
+	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body, nil); err != nil {
 		if errors.Is(err, errRefused) || errors.Is(err, returners.ErrConflict) {
 			r.log.WithError(err).Warnf("Return of minion %s for job %s refused", id,
 				strconv.QuoteToGraphic(jid))
@@ -138,11 +140,12 @@ func (r *returning) checkSignature(load payload.Fields, id string, version int) 
 }
 
 // store finds the job of a return, stores the return and announces it. body is the buffer that
-// holds load; it may be overwritten.
+// holds load; it may be overwritten. A master that does not know the job, and is behind its cluster, may have
+// a record of it from the lower master in below.
 func (r *returning) store(
-	ctx context.Context, jid job.ID, id string, load payload.Fields, body []byte,
+	ctx context.Context, jid job.ID, id string, load payload.Fields, body []byte, below *returners.Job,
 ) error {
-	known, jid, load, err := r.find(ctx, jid, id, load)
+	known, jid, load, err := r.find(ctx, jid, id, load, below)
 	if err != nil {
 		return err
 	}
@@ -154,27 +157,34 @@ func (r *returning) store(
 		return nil
 	}
 	a := &admitted{jid: jid, minion: id, fields: load, raw: raw, job: known.Job, fresh: known.fresh,
-		own: known.own, at: r.now()}
+		own: known.own, unsure: known.unsure, at: r.now()}
 	if r.cluster != nil {
 		return r.cluster.add(ctx, a)
 	}
 	return r.keep(ctx, a)
 }
 
-// keep stores a return and announces it.
+// keep stores a return and announces it. One that is not stored does not count for the quota of its minion:
+// it is a repetition, or the minion sends it again.
 func (r *returning) keep(ctx context.Context, a *admitted) error {
+	counts, err := r.put(ctx, a)
+	if a.own && !counts {
+		r.quota.refund(a.minion, len(a.raw))
+	}
+	return err
+}
+
+// put stores a return and announces it. counts is false if nothing was stored; with an error it is true if
+// the record of a new job was.
+func (r *returning) put(ctx context.Context, a *admitted) (counts bool, err error) {
 	if err := r.keepJob(ctx, a); err != nil {
-		return err
+		return false, err
 	}
 	if r.keeps(a) {
 		fresh, err := r.jobs.SaveReturn(ctx, a.jid,
 			&returners.Return{Minion: a.minion, Load: a.raw, Received: a.at})
-		// the record of a new job stays, and counts
-		if (err != nil || !fresh) && a.own && !a.fresh {
-			r.refund(a)
-		}
 		if err != nil || !fresh {
-			return err
+			return a.fresh, err // the record of a new job stays
 		}
 		r.mirror.add(a.jid, a.minion, a.raw)
 		if !a.remote {
@@ -183,14 +193,14 @@ func (r *returning) keep(ctx context.Context, a *admitted) error {
 	}
 	if a.old {
 		r.progress.queue.markDone(a.jid, a.minion)
-		return nil
+		return true, nil
 	}
 	r.progress.returned(ctx, a.job, a.jid, a.minion, a.fields)
 	if err := r.bus.FireMapHere(eventbus.Tagify("job", string(a.jid), "ret", a.minion), a.raw); err != nil {
 		r.log.WithError(err).Errorf("announce return of minion %s for job %s", a.minion, a.jid)
 	}
 	r.announceFailures(a.jid, a.minion, a.fields)
-	return nil
+	return true, nil
 }
 
 // keeps reports whether a return goes to the job cache, which recognizes repetitions.
@@ -202,20 +212,10 @@ func (r *returning) keepJob(ctx context.Context, a *admitted) error {
 		return nil
 	}
 	err := r.jobs.SaveJob(ctx, a.job)
-	if err != nil && a.own {
-		r.refund(a) // it is not stored, and the minion sends it again
-	}
 	if err == nil && !a.remote {
 		r.ownJobs.addJob(a.job)
 	}
 	return err
-}
-
-// refund gives a minion back what a return took of its quota here.
-func (r *returning) refund(a *admitted) {
-	if !a.remote {
-		r.quota.refund(a.minion, len(a.raw))
-	}
 }
 
 // rewritten returns a load in its stored form, and its fields. A long load is rewritten in its own
@@ -243,7 +243,7 @@ func (r *returning) admit(ctx context.Context, known *returned, id string, size 
 		"Minion %s has exceeded %d returns or %d MiB for jobs that nobody ordered, in the "+
 			"time for which jobs are kept: further ones are not stored",
 		id, ownJobs, ownJobBytes>>20)
-	known.Job, known.fresh = &returners.Job{ID: known.ID, NoCache: true}, false
+	known.Job, known.own, known.fresh = &returners.Job{ID: known.ID, NoCache: true}, false, false
 	return true
 }
 
@@ -257,9 +257,9 @@ func (r *returning) has(ctx context.Context, jid job.ID, id string) bool {
 	return err == nil && found
 }
 
-// find returns the job that a return is for. A return without a job gets a new one.
+// find returns the job that a return is for. A return without a job gets a new one. below is as in store.
 func (r *returning) find(
-	ctx context.Context, jid job.ID, id string, load payload.Fields,
+	ctx context.Context, jid job.ID, id string, load payload.Fields, below *returners.Job,
 ) (returned, job.ID, payload.Fields, error) {
 	switch jid {
 	case job.NoCache:
@@ -267,26 +267,38 @@ func (r *returning) find(
 	case job.Req:
 		return r.adopt(ctx, id, load)
 	}
-	j, err := r.jobs.Job(ctx, jid)
-	if errors.Is(err, returners.ErrUnknownJob) && r.cluster != nil && r.mayBeKnown(jid) {
-		// another master has sent the job, and this one may not know it yet
-		if r.cluster.catchUp(ctx) == nil {
-			j, err = r.jobs.Job(ctx, jid)
-		}
+	if below != nil {
+		return returned{Job: below, own: true, fresh: true, unsure: true}, jid, load, nil
 	}
+	j, unsure, err := r.look(ctx, jid)
 	if errors.Is(err, returners.ErrUnknownJob) {
 		unknown, err := r.unknown(jid, id)
+		unknown.unsure = unsure
 		return unknown, jid, load, err
 	}
 	if err != nil {
 		return returned{}, "", nil, err
 	}
 	if !expects(j, id) && exactTarget(j) {
-		if err := r.admitSyndic(ctx, j, id); err != nil {
+		if err := r.admitSyndic(ctx, j, id, r.syndics != nil && r.syndics.Is(id)); err != nil {
 			return returned{}, "", nil, err
 		}
 	}
 	return returned{Job: j, own: isOwn(j)}, jid, load, nil
+}
+
+// look returns a job. Another master of the cluster may have sent it, and this one may not know it yet: then
+// look waits. unsure is true for an unknown job if that was in vain.
+func (r *returning) look(ctx context.Context, jid job.ID) (j *returners.Job, unsure bool, err error) {
+	j, err = r.jobs.Job(ctx, jid)
+	if !errors.Is(err, returners.ErrUnknownJob) || r.cluster == nil || !r.mayBeKnown(jid) {
+		return j, false, err
+	}
+	if r.cluster.catchUp(ctx) != nil {
+		return nil, true, err
+	}
+	j, err = r.jobs.Job(ctx, jid)
+	return j, false, err
 }
 
 // mayBeKnown reports whether an id is one of a job that is still kept.
@@ -295,11 +307,11 @@ func (r *returning) mayBeKnown(jid job.ID) bool {
 	return err == nil && r.recent(id)
 }
 
-// admitSyndic adds a minion to a job that was not expected to return, since a syndic has its id. It
-// returns an error for any other minion.
-func (r *returning) admitSyndic(ctx context.Context, j *returners.Job, id string) error {
+// admitSyndic adds a minion to a job that was not expected to return, since a syndic has its id or speaks
+// for it. It returns an error for any other minion.
+func (r *returning) admitSyndic(ctx context.Context, j *returners.Job, id string, syndic bool) error {
 	refusal := fmt.Errorf("%w: the job was not for this minion", errRefused)
-	if r.syndics == nil || !r.syndics.Is(id) {
+	if !syndic {
 		return refusal
 	}
 	in, err := r.syndics.admit(j, []string{id}, func(jid job.ID, ids []string) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/cluster"
+	spools "github.com/brineproject/brine/cluster/spool"
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
@@ -44,6 +45,7 @@ type spool interface {
 	Put(entry []byte) error
 	First() (name string, entry []byte, ok bool, err error)
 	Remove(name string) error
+	SetAside(name string) (kept string, err error)
 	Len() int
 }
 
@@ -58,6 +60,10 @@ type clusterReturn struct {
 	Orders  string `codec:"orders,omitempty"` // identity of their stream
 	NoCache bool   `codec:"nocache,omitempty"`
 	Own     bool   `codec:"own,omitempty"`
+	Nonce   string `codec:"nonce,omitempty"` // by which a return is known that the stream has twice
+	// its member did not know the job, and could not learn whether the cluster does. After is then set when
+	// the return is added to the stream
+	Unsure bool `codec:"unsure,omitempty"`
 	// a job that nobody ordered, which is saved first where it is unknown
 	Job *ownJobRecord `codec:"job,omitempty"`
 }
@@ -81,28 +87,39 @@ type returnStream struct {
 	spool  spool
 	last   atomic.Uint64 // sequence of the last return that this member has added
 	start  atomic.Uint64 // the end of the stream when this member started
+
+	pending ownPending
+	seen    nonces // of returns that are not kept
 }
 
 // add implements returnLog.
 func (s *returnStream) add(ctx context.Context, a *admitted) error {
-	body, err := typed.Marshal(s.recordOf(a))
-	if err != nil {
-		return err
+	r := s.recordOf(a)
+	if a.own {
+		s.pending.add(r.Nonce, a.minion, len(a.raw))
 	}
-	if err = s.quorum(); err == nil {
+	err := s.quorum()
+	if err == nil {
 		err = s.behind()
 	}
 	if err == nil {
-		err = s.hand(ctx, body, a)
+		err = s.hand(ctx, r)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, cluster.ErrTooLarge):
-		s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", a.minion, a.jid)
-		return s.ret.keep(ctx, a)
+	case errors.Is(err, cluster.ErrTooLarge) && !a.unsure: // one of an unknown job waits on disk for the order
+		s.tellTooLarge(r, err)
+		counts, err := s.ret.put(ctx, a)
+		s.pending.settle(r.Nonce, counts)
+		return err
 	}
-	if err := s.spool.Put(body); err != nil {
+	body, err := typed.Marshal(r)
+	if err == nil {
+		err = s.spool.Put(body)
+	}
+	if err != nil {
+		s.pending.settle(r.Nonce, false) // the minion sends it again
 		return fmt.Errorf("keep return of minion %s for job %s until the cluster answers: %w", a.minion, a.jid, err)
 	}
 	return nil
@@ -111,7 +128,8 @@ func (s *returnStream) add(ctx context.Context, a *admitted) error {
 // recordOf returns the entry of a return.
 func (s *returnStream) recordOf(a *admitted) *clusterReturn {
 	r := &clusterReturn{Member: s.member, JID: string(a.jid), Minion: a.minion, Load: a.raw,
-		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(), NoCache: a.job.NoCache, Own: a.own}
+		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(), NoCache: a.job.NoCache, Own: a.own,
+		Nonce: rand.Text(), Unsure: a.unsure}
 	if a.fresh || a.own && !a.job.NoCache { // others may store this return before the first of its job
 		r.Job = &ownJobRecord{Load: a.job.Load, Minions: a.job.Minions, Started: a.job.Started.UnixMicro()}
 	}
@@ -119,19 +137,34 @@ func (s *returnStream) recordOf(a *admitted) *clusterReturn {
 }
 
 // hand passes an entry to the cluster.
-func (s *returnStream) hand(ctx context.Context, body []byte, a *admitted) error {
+func (s *returnStream) hand(ctx context.Context, r *clusterReturn) error {
 	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 	defer cancel()
-	sequence, repeated, err := s.log.Add(ctx,
-		cluster.Return{JID: dedupName(a.jid), Minion: a.minion, Body: body, Again: s.ret.keeps(a)})
+	if r.Unsure { // if somebody has ordered the job, the stream has the order now
+		last, err := s.orders.log.Last(ctx)
+		if err != nil {
+			return err
+		}
+		r.After, r.Orders = max(r.After, last), s.orders.done.identity()
+	}
+	body, err := typed.Marshal(r)
+	if err != nil {
+		return err
+	}
+	sequence, repeated, err := s.log.Add(ctx, cluster.Return{JID: r.dedupName(), Minion: r.Minion, Body: body,
+		Again: s.ret.keeps(&admitted{job: &returners.Job{NoCache: r.NoCache}})})
 	if err != nil {
 		return err
 	}
 	s.last.Store(sequence)
-	if repeated && a.own {
-		s.ret.refund(a) // the stream drops it
+	if repeated {
+		s.pending.repeats(r.Nonce, sequence, s.done.has)
 	}
 	return nil
+}
+
+func (s *returnStream) tellTooLarge(r *clusterReturn, err error) {
+	s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", r.Minion, r.JID)
 }
 
 // behind returns an error if this member is so far behind the stream that entries could be dropped
@@ -144,11 +177,11 @@ func (s *returnStream) behind() error {
 }
 
 // dedupName returns what tells the returns of a minion apart: returns without a job are all different.
-func dedupName(jid job.ID) string {
-	if jid == job.NoCache || jid == job.Req {
-		return rand.Text()
+func (r *clusterReturn) dedupName() string {
+	if jid := job.ID(r.JID); jid == job.NoCache || jid == job.Req {
+		return r.Nonce
 	}
-	return string(jid)
+	return r.JID
 }
 
 // handOn passes what is on this member's disk to the cluster, until ctx ends.
@@ -171,20 +204,23 @@ func (s *returnStream) handOn(ctx context.Context) error {
 func (s *returnStream) handOnAll(ctx context.Context) error {
 	for s.quorum() == nil && s.behind() == nil {
 		name, body, ok, err := s.spool.First()
-		if err != nil || !ok {
-			return err
+		if err == nil && !ok {
+			return nil
 		}
-		r, err := parseReturn(body)
+		var r *clusterReturn
 		if err == nil {
-			err = s.hand(ctx, body, &admitted{jid: job.ID(r.JID), minion: r.Minion, raw: r.Load, own: r.Own,
-				job: &returners.Job{NoCache: r.NoCache}})
-		} else {
-			s.base.log.WithError(err).Errorf("drop return %s on disk, which cannot be read", name)
-			err = nil
+			r, err = parseReturn(body)
 		}
+		if err != nil {
+			if err := s.setAside(name, err); err != nil {
+				return err
+			}
+			continue
+		}
+		err = s.hand(ctx, r)
 		if errors.Is(err, cluster.ErrTooLarge) {
-			s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", r.Minion, r.JID)
-			err = s.apply(ctx, r, false)
+			s.tellTooLarge(r, err)
+			err = s.keepHere(ctx, r)
 		}
 		if err != nil {
 			return err
@@ -194,6 +230,46 @@ func (s *returnStream) handOnAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// setAside skips an entry on disk that cannot be read. It returns the error if that may pass.
+func (s *returnStream) setAside(name string, why error) error {
+	if name == "" || errors.Is(why, spools.ErrBusy) {
+		return why
+	}
+	kept, err := s.spool.SetAside(name)
+	s.base.log.WithError(errors.Join(why, err)).Errorf("return %s on disk cannot be read and is skipped; it is kept as %s",
+		name, kept)
+	return nil
+}
+
+// keepHere stores a return on disk that the cluster does not take. An error asks to try again.
+func (s *returnStream) keepHere(ctx context.Context, r *clusterReturn) error {
+	if r.Unsure {
+		waiting, cancel := context.WithTimeout(ctx, orderTime)
+		defer cancel()
+		if err := s.orders.done.await(waiting, r.After); err != nil {
+			return err
+		}
+	}
+	counts, err := s.apply(ctx, r, 0)
+	if isRefusal(err) {
+		s.tellRefused(r, err)
+		err = nil
+	}
+	if err == nil || counts {
+		s.pending.settle(r.Nonce, counts)
+	}
+	return err
+}
+
+// isRefusal reports whether storing a return again would fail in the same way.
+func isRefusal(err error) bool {
+	return errors.Is(err, returners.ErrConflict) || errors.Is(err, errRefused)
+}
+
+func (s *returnStream) tellRefused(r *clusterReturn, err error) {
+	s.base.log.WithError(err).Warnf("Return of minion %s for job %s refused", r.Minion, r.JID)
 }
 
 func parseReturn(body []byte) (*clusterReturn, error) {
@@ -240,6 +316,7 @@ func (s *returnStream) run(ctx context.Context) error {
 			}
 			s.last.Store(0)
 			s.start.Store(0)
+			s.pending.forget()
 			s.done.renew(stream)
 			return nil
 		},
@@ -274,26 +351,29 @@ func (s *returnStream) read(ctx context.Context, after uint64) error {
 func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
 	if errors.Is(ret.Problem, cluster.ErrUnknownKey) {
 		s.done.leaveOut(ret.Sequence)
+		s.pending.passed(ret.Sequence)
 		return
 	}
 	r, err := parseReturn(ret.Body)
 	if ret.Problem != nil || err != nil {
 		s.base.log.WithError(errors.Join(ret.Problem, err)).Errorf("entry %d of the cluster's returns is ignored",
 			ret.Sequence)
-		s.done.finish(ret.Sequence)
+		s.finish(ret.Sequence)
 		return
 	}
 	if !s.orders.done.isFormer(r.Orders) && s.orders.reach(ctx, r.After) != nil {
 		return
 	}
+	counts := false
 	for {
-		err := s.apply(ctx, r, ret.Sequence <= s.start.Load())
+		stored, err := s.apply(ctx, r, ret.Sequence)
+		counts = counts || stored
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-		case errors.Is(err, returners.ErrConflict), errors.Is(err, errRefused):
-			s.base.log.WithError(err).Warnf("Return of minion %s for job %s refused", r.Minion, r.JID)
+		case isRefusal(err):
+			s.tellRefused(r, err)
 		default:
 			s.quiet.Warnf(s.base.log.WithError(err), "returns of the cluster",
 				"return of minion %s for job %s cannot be stored here; trying again", r.Minion, r.JID)
@@ -302,37 +382,48 @@ func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
 			}
 			continue
 		}
-		s.done.finish(ret.Sequence)
+		s.pending.settle(r.Nonce, counts)
+		s.finish(ret.Sequence)
 		return
 	}
 }
 
-// apply stores a return, and announces it unless it is old.
-func (s *returnStream) apply(ctx context.Context, r *clusterReturn, old bool) error {
+// finish notes that an entry is carried out, or skipped.
+func (s *returnStream) finish(sequence uint64) {
+	s.done.finish(sequence)
+	s.pending.passed(sequence)
+}
+
+// apply stores the return of an entry, and announces it unless the entry is older than this member's start.
+// The sequence is 0 for a return that the stream does not have. counts is true if the return, or the record
+// of its job, was stored and uses up the quota of the minion.
+func (s *returnStream) apply(ctx context.Context, r *clusterReturn, sequence uint64) (counts bool, err error) {
 	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
 	if err != nil {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return false, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	a := &admitted{jid: job.ID(r.JID), minion: r.Minion, fields: fields, raw: r.Load, own: r.Own,
-		at: time.UnixMicro(r.At), remote: r.Member != s.member, old: old}
+		at: time.UnixMicro(r.At), remote: r.Member != s.member, old: sequence > 0 && sequence <= s.start.Load()}
 	if a.job, a.fresh, err = s.jobOf(ctx, r); err != nil {
-		return err
+		return false, err
 	}
-	return s.ret.keep(ctx, a)
+	if !s.ret.keeps(a) && s.seen.repeated(r.Nonce, sequence) {
+		return false, nil
+	}
+	counts, err = s.ret.put(ctx, a)
+	return counts && (a.job.NoCache || isOwn(a.job)), err
 }
 
 // jobOf returns the job of a return, and whether it is to be saved first.
 func (s *returnStream) jobOf(ctx context.Context, r *clusterReturn) (j *returners.Job, fresh bool, err error) {
 	id := job.ID(r.JID)
-	if r.NoCache && r.Job == nil {
-		known, err := s.ret.jobs.Job(ctx, id)
+	known, err := s.ret.jobs.Job(ctx, id)
+	switch {
+	case r.NoCache && r.Job == nil && (err != nil || !r.Unsure || isOwn(known)):
 		if err == nil && known.NoCache {
 			return known, false, nil
 		}
 		return &returners.Job{ID: id, NoCache: true}, false, nil
-	}
-	known, err := s.ret.jobs.Job(ctx, id)
-	switch {
 	case errors.Is(err, returners.ErrUnknownJob) && r.Job != nil:
 		return &returners.Job{ID: id, Load: r.Job.Load, Minions: r.Job.Minions, NoCache: r.NoCache,
 			Started: time.UnixMicro(r.Job.Started)}, true, nil
@@ -341,8 +432,13 @@ func (s *returnStream) jobOf(ctx context.Context, r *clusterReturn) (j *returner
 	case err != nil:
 		return nil, false, err
 	}
-	if !r.Own && !expects(known, r.Minion) {
-		// the member that received it has admitted the minion, for example one behind a syndic
+	taken := r.Own || r.Unsure // by its member, for one of a job that nobody ordered
+	switch {
+	case expects(known, r.Minion), taken && isOwn(known):
+	case taken && exactTarget(known):
+		sy := s.ret.syndics
+		err = s.ret.admitSyndic(ctx, known, r.Minion, sy != nil && (sy.Is(r.Minion) || sy.behind(r.Minion)))
+	default: // the member that received it has admitted the minion, for example one behind a syndic
 		err = s.ret.jobs.AddMinions(ctx, id, []string{r.Minion})
 	}
 	return known, false, err

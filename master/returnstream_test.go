@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/brineproject/brine/cluster"
@@ -24,9 +25,10 @@ import (
 // returnsLog is a stream of returns in memory, with the contract of cluster.Returns.
 type returnsLog struct {
 	*streamLog
-	mu    sync.Mutex
-	fault error // of Add
-	limit int   // of one return; 0 means none
+	mu         sync.Mutex
+	fault      error // of Add
+	limit      int   // of one return; 0 means none
+	unanswered int   // so many returns are stored without an answer
 }
 
 func newReturnsLog() *returnsLog { return &returnsLog{streamLog: newStreamLog()} }
@@ -34,6 +36,10 @@ func newReturnsLog() *returnsLog { return &returnsLog{streamLog: newStreamLog()}
 func (l *returnsLog) Add(ctx context.Context, r cluster.Return) (uint64, bool, error) {
 	l.mu.Lock()
 	fault, limit := l.fault, l.limit
+	silent := l.unanswered > 0
+	if silent {
+		l.unanswered--
+	}
 	l.mu.Unlock()
 	if fault != nil {
 		return 0, false, fault
@@ -41,7 +47,11 @@ func (l *returnsLog) Add(ctx context.Context, r cluster.Return) (uint64, bool, e
 	if limit > 0 && len(r.Body) > limit {
 		return 0, false, fmt.Errorf("%w: %d bytes", cluster.ErrTooLarge, len(r.Body))
 	}
-	return l.Publish(ctx, r.JID+"\x00"+r.Minion, r.Body)
+	at, repeated, err := l.Publish(ctx, r.JID+"\x00"+r.Minion, r.Body)
+	if silent && err == nil {
+		err = fmt.Errorf("%w: no answer", cluster.ErrUnavailable)
+	}
+	return at, repeated, err
 }
 
 func (l *returnsLog) Subscribe(ctx context.Context, after uint64, handle func(cluster.Return) error) error {
@@ -68,6 +78,7 @@ type returnMember struct {
 	*orderMember
 	returns *returnStream
 	seen    *eventbus.Subscription
+	disk    string      // the directory of the spool
 	noCount atomic.Bool // there is no quorum
 	halt    func()
 }
@@ -90,7 +101,8 @@ func (l *returnsLog) idle(t testing.TB, orders *streamLog, name string) *returnM
 	dir := t.TempDir()
 	done, err := openPosition(filepath.Join(dir, "returns"), streamView{"s", 1, "k"}, silent(t))
 	must(t, err)
-	s, err := spools.Open(filepath.Join(dir, "spool"), 0)
+	m.disk = filepath.Join(dir, "spool")
+	s, err := spools.Open(m.disk, 0)
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	m.returns = &returnStream{base: m.parts.base, member: name, log: l, ret: m.parts.returning,
@@ -100,7 +112,9 @@ func (l *returnsLog) idle(t testing.TB, orders *streamLog, name string) *returnM
 			}
 			return nil
 		}}
-	m.parts.returning.cluster = memberReturns{m.returns, m.orders}
+	m.orders.quorum = m.returns.quorum
+	m.returns.pending.quota = m.parts.returning.quota
+	m.parts.returning.cluster = newMemberReturns(m.returns, m.orders)
 	m.seen = m.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/", "end"},
 		Match: func(tag string) bool { return tag == "end" || strings.Contains(tag, "/ret/") }})
 	t.Cleanup(m.seen.Close)
@@ -220,20 +234,24 @@ func TestReturnForAJobThatIsNotKnownYet(t *testing.T) {
 	}
 }
 
-// TestReturnBeforeItsOrder lets the stream of returns be ahead of that of orders on one member.
+// TestReturnBeforeItsOrder lets the stream of returns be ahead of that of orders on one member: the return
+// has been read, and waits.
 func TestReturnBeforeItsOrder(t *testing.T) {
-	orders, log := newStreamLog(), newReturnsLog()
-	a, b := log.idle(t, orders, "a"), log.idle(t, orders, "b")
-	a.run(t)
-	id := jids(1)[0]
-	a.order(t, t.Context(), id)
-	a.send(t, "_return", "web1", returnOf("web1", id, true))
-	b.store(t)
-	if got := b.kept(id); len(got) > 0 || b.returns.done.now() > 0 {
-		t.Errorf("stored before the order: %q", got)
-	}
-	b.orderMember.run(t)
-	wantReturn(t, id, "web1", a, b)
+	synctest.Test(t, func(t *testing.T) {
+		orders, log := newStreamLog(), newReturnsLog()
+		a, b := log.idle(t, orders, "a"), log.idle(t, orders, "b")
+		a.run(t)
+		id := jids(1)[0]
+		a.order(t, t.Context(), id)
+		a.send(t, "_return", "web1", returnOf("web1", id, true))
+		b.store(t)
+		synctest.Wait()
+		if got := b.kept(id); len(got) > 0 || b.returns.done.now() > 0 {
+			t.Errorf("stored before the order: %q, done to %d", got, b.returns.done.now())
+		}
+		b.orderMember.run(t)
+		wantReturn(t, id, "web1", a, b)
+	})
 }
 
 // TestOwnJobsOfMinions sends results of salt-call and for jobs that nobody knows: they have the same
@@ -293,7 +311,8 @@ func TestSecondReturnOfAnOwnJobComesFirst(t *testing.T) {
 	for _, at := range []uint64{2, 1} {
 		r, err := parseReturn(log.entries[at].Body)
 		must(t, err)
-		must(t, c.returns.apply(t.Context(), r, false))
+		_, err = c.returns.apply(t.Context(), r, at)
+		must(t, err)
 	}
 	same(t, "kept", c.kept(id), []string{"db1", "web1"})
 }

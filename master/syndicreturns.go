@@ -31,6 +31,7 @@ type syndicReturn struct {
 	jid    job.ID
 	fields payload.Fields // of the whole entry
 	values payload.Fields // the fields of each minion's return
+	below  *returners.Job // as the lower master knows it, if this master cannot learn whether its cluster does
 }
 
 // ret stores the returns. A refused one is logged and dropped. If one cannot be stored, the reply is
@@ -139,9 +140,17 @@ func (r *syndicReturns) accept(ctx context.Context, e *syndicReturn) ([]string, 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	known, err := r.jobs.Job(ctx, e.jid)
+	known, unsure, err := r.look(ctx, e.jid)
 	if errors.Is(err, returners.ErrUnknownJob) {
-		return ids, r.saveJob(ctx, e, ids)
+		j, err := r.jobBelow(e, ids)
+		switch {
+		case err != nil || j == nil:
+			return ids, err // each return makes a job of its own without a record
+		case unsure:
+			e.below = j
+			return ids, nil
+		}
+		return ids, r.jobs.SaveJob(ctx, j)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for job %s: %w", e.jid, err)
@@ -157,35 +166,35 @@ func (r *syndicReturns) accept(ctx context.Context, e *syndicReturn) ([]string, 
 	return in, err
 }
 
-// saveJob saves a job that the lower master has ordered, as far as the syndic has sent its record.
-// It counts as a job that nobody ordered here.
-func (r *syndicReturns) saveJob(ctx context.Context, e *syndicReturn, ids []string) error {
+// jobBelow returns the record of a job that the lower master has ordered, or nil if the syndic has not sent
+// it. It counts as a job that nobody ordered here.
+func (r *syndicReturns) jobBelow(e *syndicReturn, ids []string) (*returners.Job, error) {
 	load, err := payload.ParseFields(e.fields.Raw("load"), payload.WireLimits())
 	if err != nil || len(load) == 0 {
-		return nil //nolint:nilerr // each return makes a job of its own then
+		return nil, nil //nolint:nilerr // there is none that can be read
 	}
 	if !r.recent(e.jid) {
-		return nil // its returns are refused, too
+		return nil, nil // its returns are refused, too
 	}
 	load = load.Clone()
 	for _, name := range []string{"Minions", "Missing", "key", "cmd"} {
 		load.Delete(name)
 	}
 	if err := load.Set(job.OwnOf, e.syndic); err != nil {
-		return err
+		return nil, err
 	}
 	raw, err := load.AppendRewrite(nil)
 	if err != nil {
-		return fmt.Errorf("record of job %s from syndic %s: %w", e.jid, e.syndic, err)
+		return nil, fmt.Errorf("record of job %s from syndic %s: %w", e.jid, e.syndic, err)
 	}
 	if !r.quota.take(ids[0], len(raw)) {
-		return nil // its returns are announced, and not stored
+		return nil, nil // its returns are announced, and not stored
 	}
 	started, err := e.jid.Time()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.jobs.SaveJob(ctx, &returners.Job{ID: e.jid, Load: raw, Minions: ids, Started: started})
+	return &returners.Job{ID: e.jid, Load: raw, Minions: ids, Started: started}, nil
 }
 
 // storeOne stores the return of one minion.
@@ -212,5 +221,5 @@ func (r *syndicReturns) storeOne(ctx context.Context, e *syndicReturn, id string
 		}
 	}
 	r.log.Infof("Got return from %s for job %s", id, e.jid)
-	return r.store(ctx, e.jid, id, load, nil)
+	return r.store(ctx, e.jid, id, load, nil, e.below)
 }
