@@ -69,7 +69,8 @@ func newOrderStream(c *member, done *position, pub *publishing) *orderStream {
 		done: done, waiting: map[string]*placed{}, token: done.token, newKey: c.shared.secrets.Rotate}
 }
 
-// A placed order waits until this member has carried it out. Its fields are the stream's until done is closed.
+// A placed order waits until this member has carried it out. Until done is closed, its fields are the
+// stream's.
 type placed struct {
 	o    *order
 	sent *sentJob
@@ -330,8 +331,8 @@ const entryLife = 10 * time.Minute
 // tellLate logs, with a rate limit for each member, that this one only records what another has ordered.
 func (s *orderStream) tellLate(r *orderRecord, late time.Duration) {
 	s.quiet.Warnf(s.base.log, "late orders of "+r.Member,
-		"Job %s of member %s is recorded and not sent to minions of this master: it was ordered %s ago. Either this "+
-			"master was cut off from the cluster for so long, or the clocks of the two differ",
+		"Job %s of member %s is recorded and not sent to minions of this master: it was ordered %s ago. "+
+			"Either this master was cut off or behind for so long, or the clocks of the two differ",
 		r.JID, r.Member, late.Round(time.Second))
 }
 

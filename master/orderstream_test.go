@@ -807,14 +807,16 @@ func TestReplyToALateOrderIsTheClients(t *testing.T) {
 		m.pub.jobs = jobs
 		m.run(t)
 		id := jids(1)[0]
-		load := data.NewMap("tgt", "web1", "tgt_type", "list", "fun", "test.ping", "arg", []any{}, "user", "root")
+		load := data.NewMap("tgt", "web1", "tgt_type", "list", "fun", "test.ping", "user", "root")
 		raw, err := payload.MarshalBin(load)
 		must(t, err)
-		o := &order{pub: &job.Publication{JID: id, Target: []any{"web1"}, TargetType: "list", Fun: []string{"test.ping"}},
-			load: load, kwargs: data.NewMap(), own: &returners.Job{ID: id, Load: raw, Minions: []string{"web1"}},
-			queue: &queue.Item{ID: id, Load: raw, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}}
+		ids := []string{"web1"}
+		pub := &job.Publication{JID: id, Target: data.Values(ids), TargetType: "list", Fun: []string{"test.ping"}}
+		o := &order{pub: pub, load: load, kwargs: data.NewMap(),
+			own:   &returners.Job{ID: id, Load: raw, Minions: ids},
+			queue: &queue.Item{ID: id, Load: raw, Minions: ids, Expires: time.Now().Add(time.Hour)}}
 		o.record = o.own
-		sent, err := m.orders.order(t.Context(), o, &sentJob{id: id, recipients: recipients{ids: []string{"web1"}}})
+		sent, err := m.orders.order(t.Context(), o, &sentJob{id: id, recipients: recipients{ids: ids}})
 		must(t, err)
 		close(jobs.release)
 		load.Set("jid", "a later one's") // the caller may use its load again
@@ -823,7 +825,7 @@ func TestReplyToALateOrderIsTheClients(t *testing.T) {
 		}
 		m.await(t)
 		if len(sent.queued) > 0 || !sent.until.IsZero() || o.serial != 0 {
-			t.Errorf("carrying out the order has changed the caller's: %q, %s, %d", sent.queued, sent.until, o.serial)
+			t.Errorf("the caller's order has changed: %q, %s, %d", sent.queued, sent.until, o.serial)
 		}
 		if ids, _ := m.sent(t); len(ids) != 1 || !m.says("carries it out later") {
 			t.Errorf("sent %q", ids)

@@ -21,8 +21,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestReturnOfAnUnknownJobWithoutQuorum sends it to a member that has lost the cluster: it goes to the disk at
-// once.
+// TestReturnOfAnUnknownJobWithoutQuorum sends it to a member that has lost the cluster: it goes to the disk
+// at once.
 func TestReturnOfAnUnknownJobWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		orders, log := newStreamLog(), newReturnsLog()
@@ -45,7 +45,9 @@ func TestReturnOfAnUnknownJobLeavesItsWorker(t *testing.T) {
 		m := log.idle(t, orders, "a")
 		orders.put(t, cluster.Publication{Problem: cluster.ErrSealed})
 		var crew *transport.Crew[func(context.Context)]
-		crew = transport.NewCrew(1, func(do func(context.Context)) { do(transport.WithAside(t.Context(), crew)) })
+		crew = transport.NewCrew(1, func(do func(context.Context)) {
+			do(transport.WithAside(t.Context(), crew))
+		})
 		ret := commandOf(t, "_return", "web1", returnOf("web1", jids(1)[0], true))
 		crew.Submit(func(ctx context.Context) {
 			if _, err := m.requests.Encrypted(ctx, ret); err != nil {
@@ -62,7 +64,8 @@ func TestReturnOfAnUnknownJobLeavesItsWorker(t *testing.T) {
 	})
 }
 
-// TestWaitsForOrdersAreLimited has more returns of unknown jobs than may wait: one goes to the stream at once.
+// TestWaitsForOrdersAreLimited has more returns of unknown jobs than may wait: one goes to the stream at
+// once.
 func TestWaitsForOrdersAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		orders, log := newStreamLog(), newReturnsLog()
@@ -152,7 +155,8 @@ func TestReturnsOnDiskDoNotHoldUpOthers(t *testing.T) {
 	}
 }
 
-// TestUnreadableReturnOnDiskIsSetAside makes the first file of the spool unreadable: the next one is handed on.
+// TestUnreadableReturnOnDiskIsSetAside makes the first file of the spool unreadable: the next one is handed
+// on.
 func TestUnreadableReturnOnDiskIsSetAside(t *testing.T) {
 	_, _, a, b := returnPair(t)
 	id := jids(1)[0]
@@ -171,8 +175,9 @@ func TestUnreadableReturnOnDiskIsSetAside(t *testing.T) {
 	must(t, b.returns.handOnAll(t.Context()))
 	a.settle(t)
 	same(t, "kept", a.kept(id), []string{"web1"})
-	if _, err := os.Stat(first + ".unreadable"); err != nil || b.returns.spool.Len() > 0 || !b.says("cannot be read") {
-		t.Errorf("%v; %d entries stay; the log says so: %v", err, b.returns.spool.Len(), b.says("cannot be read"))
+	_, err = os.Stat(first + ".unreadable")
+	if n := b.returns.spool.Len(); err != nil || n > 0 || !b.says("cannot be read") {
+		t.Errorf("%v; %d entries stay; the log says so: %v", err, n, b.says("cannot be read"))
 	}
 }
 
@@ -267,7 +272,7 @@ func TestReturnsOfASyndicAtAMemberThatIsBehind(t *testing.T) {
 					m.parts.syndics.add("low", []string{"leaf1"})
 				}
 				id := jids(1)[0]
-				load := data.NewMap("tgt", "leaf1", "tgt_type", "glob", "fun", "test.ping", "arg", []any{}, "user", "root")
+				load := data.NewMap("tgt", "leaf1", "tgt_type", "glob", "fun", "test.ping", "user", "root")
 				raw, err := payload.MarshalBin(load)
 				must(t, err)
 				o := &order{load: load, kwargs: data.NewMap(), own: &returners.Job{ID: id, Load: raw}}
@@ -279,7 +284,7 @@ func TestReturnsOfASyndicAtAMemberThatIsBehind(t *testing.T) {
 				go func() {
 					defer close(ended)
 					low := &tierBench{bench: b.bench}
-					low.returns(t, "low", id, data.NewMap("fun", "other", "tgt", "*", "tgt_type", "glob"), "leaf1")
+					low.returns(t, "low", id, data.NewMap("fun", "other", "tgt", "*"), "leaf1")
 				}()
 				synctest.Wait()
 				b.noCount.Store(false)

@@ -108,7 +108,7 @@ func (s *returnStream) add(ctx context.Context, a *admitted) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, cluster.ErrTooLarge) && !a.unsure: // one of an unknown job waits on disk for the order
+	case errors.Is(err, cluster.ErrTooLarge) && !a.unsure: // that of an unknown job waits on disk
 		s.tellTooLarge(r, err)
 		counts, err := s.ret.put(ctx, a)
 		s.pending.settle(r.Nonce, counts)
@@ -128,8 +128,8 @@ func (s *returnStream) add(ctx context.Context, a *admitted) error {
 // recordOf returns the entry of a return.
 func (s *returnStream) recordOf(a *admitted) *clusterReturn {
 	r := &clusterReturn{Member: s.member, JID: string(a.jid), Minion: a.minion, Load: a.raw,
-		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(), NoCache: a.job.NoCache, Own: a.own,
-		Nonce: rand.Text(), Unsure: a.unsure}
+		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(),
+		NoCache: a.job.NoCache, Own: a.own, Nonce: rand.Text(), Unsure: a.unsure}
 	if a.fresh || a.own && !a.job.NoCache { // others may store this return before the first of its job
 		r.Job = &ownJobRecord{Load: a.job.Load, Minions: a.job.Minions, Started: a.job.Started.UnixMicro()}
 	}
@@ -164,7 +164,8 @@ func (s *returnStream) hand(ctx context.Context, r *clusterReturn) error {
 }
 
 func (s *returnStream) tellTooLarge(r *clusterReturn, err error) {
-	s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only", r.Minion, r.JID)
+	s.base.log.WithError(err).Errorf("Return of minion %s for job %s is known to this master only",
+		r.Minion, r.JID)
 }
 
 // behind returns an error if this member is so far behind the stream that entries could be dropped
@@ -238,8 +239,8 @@ func (s *returnStream) setAside(name string, why error) error {
 		return why
 	}
 	kept, err := s.spool.SetAside(name)
-	s.base.log.WithError(errors.Join(why, err)).Errorf("return %s on disk cannot be read and is skipped; it is kept as %s",
-		name, kept)
+	s.base.log.WithError(errors.Join(why, err)).Errorf(
+		"return %s on disk cannot be read and is skipped; it is kept as %s", name, kept)
 	return nil
 }
 
@@ -397,13 +398,16 @@ func (s *returnStream) finish(sequence uint64) {
 // apply stores the return of an entry, and announces it unless the entry is older than this member's start.
 // The sequence is 0 for a return that the stream does not have. counts is true if the return, or the record
 // of its job, was stored and uses up the quota of the minion.
-func (s *returnStream) apply(ctx context.Context, r *clusterReturn, sequence uint64) (counts bool, err error) {
+func (s *returnStream) apply(
+	ctx context.Context, r *clusterReturn, sequence uint64,
+) (counts bool, err error) {
 	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errRefused, err)
 	}
 	a := &admitted{jid: job.ID(r.JID), minion: r.Minion, fields: fields, raw: r.Load, own: r.Own,
-		at: time.UnixMicro(r.At), remote: r.Member != s.member, old: sequence > 0 && sequence <= s.start.Load()}
+		at: time.UnixMicro(r.At), remote: r.Member != s.member,
+		old: sequence > 0 && sequence <= s.start.Load()}
 	if a.job, a.fresh, err = s.jobOf(ctx, r); err != nil {
 		return false, err
 	}

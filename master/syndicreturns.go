@@ -31,7 +31,8 @@ type syndicReturn struct {
 	jid    job.ID
 	fields payload.Fields // of the whole entry
 	values payload.Fields // the fields of each minion's return
-	below  *returners.Job // as the lower master knows it, if this master cannot learn whether its cluster does
+	// the record of the lower master, if this one does not know the job and is behind its cluster
+	below *returners.Job
 }
 
 // ret stores the returns. A refused one is logged and dropped. If one cannot be stored, the reply is

@@ -123,8 +123,8 @@ func (s *Spool) reserve(size int64) (uint64, error) {
 }
 
 // First returns the oldest entry and its name. ok is false if there is none. An entry whose file is
-// gone is skipped. If the entry cannot be read, the error comes with its name; First returns it again until it
-// is removed or set aside.
+// gone is skipped. If the entry cannot be read, the error comes with its name; First returns it again
+// until it is removed or set aside.
 func (s *Spool) First() (name string, entry []byte, ok bool, err error) {
 	for {
 		s.mu.Lock()
@@ -141,8 +141,10 @@ func (s *Spool) First() (name string, entry []byte, ok bool, err error) {
 		}
 		if err != nil {
 			err = fmt.Errorf("read entry of spool: %w", err)
-			if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
-				err = fmt.Errorf("%w: %w", ErrBusy, err)
+			for _, scarce := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+				if errors.Is(err, scarce) {
+					err = fmt.Errorf("%w: %w", ErrBusy, err)
+				}
 			}
 			return nameOf(n), nil, false, err
 		}
