@@ -157,12 +157,22 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
+	waits := time.AfterFunc(joinPatience, func() {
+		o.Log.Warnf("JetStream at %s does not answer yet; are most of the NATS servers up?", c.link.Load().Address)
+	})
+	defer waits.Stop()
 	if err := c.prepare(ctx); err != nil {
 		c.nc.Close()
+		if errors.Is(err, ErrUnavailable) {
+			err = fmt.Errorf("NATS at %s: %w; are most of the NATS servers up?", c.link.Load().Address, err)
+		}
 		return nil, err
 	}
 	return c, nil
 }
+
+// joinPatience is how long Open waits before it logs that it does.
+const joinPatience = 5 * time.Second
 
 // prepare checks the server, makes the streams and joins.
 func (c *Cluster) prepare(ctx context.Context) error {
@@ -249,7 +259,7 @@ func (c *Cluster) dialing() (nats.Options, error) {
 	}
 	o.ReconnectedCB = func(nc *nats.Conn) {
 		c.learn(nc)
-		log.Infof("connected to NATS at %s again", nc.ConnectedUrlRedacted())
+		log.Warnf("connected to NATS at %s again", nc.ConnectedUrlRedacted())
 	}
 	o.AsyncErrorCB = func(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrSlowConsumer) {

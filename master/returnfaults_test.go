@@ -365,3 +365,23 @@ func TestReturnThatIsNotKeptIsAnnouncedOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestReturnsAreAnnouncedOnceAfterALossOfNATS has the stream followed anew from before a return that is done.
+func TestReturnsAreAnnouncedOnceAfterALossOfNATS(t *testing.T) {
+	orders, log := newStreamLog(), newReturnsLog()
+	m := log.idle(t, orders, "a")
+	m.orderMember.run(t)
+	for i, minion := range []string{"web1", "db1", "web1"} {
+		load, err := loadBytes(returnOf(minion, job.NoCache, i))
+		must(t, err)
+		body, err := typed.Marshal(&clusterReturn{Member: "b", JID: string(job.NoCache), Minion: minion, Load: load})
+		must(t, err)
+		_, _, err = log.Publish(t.Context(), "", body)
+		must(t, err)
+	}
+	m.returns.finish(1)
+	m.returns.finish(3)
+	m.store(t)
+	m.settle(t)
+	same(t, "announced", m.announced(t), retTag(job.NoCache, "db1"))
+}

@@ -335,6 +335,9 @@ func (s *returnStream) read(ctx context.Context, after uint64) error {
 			s.done.reset(ret.Sequence - 1) // the stream begins there
 			begun = true
 		}
+		if s.done.has(ret.Sequence) { // before the stream was followed anew
+			return nil
+		}
 		select {
 		case room <- struct{}{}:
 		case <-ctx.Done():

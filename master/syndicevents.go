@@ -41,11 +41,14 @@ func (e *syndicEvents) fire(ctx context.Context, c *channel.Command) (any, error
 		e.syndics.announce(id)
 	}
 	list, ok := c.Load.Value("events").([]any)
-	if ok && isInventory(id, list) { // this master may have forgotten it
+	pretag, _ := c.Load.Text("pretag")
+	passesOn := ok && strings.HasPrefix(pretag, "syndic/")
+	// this master forgets a syndic whose key is deleted, and that of Salt says only once that it has started
+	if passesOn || ok && isInventory(id, list) {
 		e.syndics.announce(id)
 	}
 	why := e.syndics.acts(id)
-	if pretag, _ := c.Load.Text("pretag"); ok && why != nil && strings.HasPrefix(pretag, "syndic/") {
+	if passesOn && why != nil {
 		e.syndics.refused(base{quiet: e.quiet, log: e.log}, c, "Events of other minions", why)
 		return nil, nil
 	}

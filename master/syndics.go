@@ -132,7 +132,7 @@ func (s *syndics) refused(b base, c *channel.Command, what string, why error) {
 	b.quiet.Warnf(b.log.WithError(why), "syndic "+c.Caller.ID, "%s of %s refused", what, c.Caller.ID)
 }
 
-// announce makes a syndic known when it has started.
+// announce makes a syndic known when it has started, or does what only syndics do.
 func (s *syndics) announce(id string) {
 	if s.mayAct(id) != nil {
 		return

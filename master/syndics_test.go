@@ -353,6 +353,21 @@ func TestForgottenSyndicIsKnownByItsInventory(t *testing.T) {
 	b.same(t, "returns", b.stored(t, jid), []string{"leaf1"})
 }
 
+// TestForgottenSyndicOfSaltIsKnownByItsEvents deletes and accepts the key of a syndic that does not say again
+// that it has started.
+func TestForgottenSyndicOfSaltIsKnownByItsEvents(t *testing.T) {
+	b := newTierBench(t, nil)
+	b.start(t, "low", "leaf1")
+	must(t, b.parts.syndics.Prune(func(string) bool { return false }))
+	jid := fresh()
+	b.publish(t, "*", "glob", jid)
+	b.returns(t, "low", jid, nil, "leaf1")
+	b.same(t, "returns before", b.stored(t, jid), nil)
+	b.passOn(t, "low", string(jid), data.NewMap("minions", []any{"leaf1"}))
+	b.returns(t, "low", jid, nil, "leaf1")
+	b.same(t, "returns", b.stored(t, jid), []string{"leaf1"})
+}
+
 // TestJobsOfLowerMastersAreBounded sends more jobs than a minion may have that nobody ordered.
 func TestJobsOfLowerMastersAreBounded(t *testing.T) {
 	b := newTierBench(t, nil)
