@@ -67,6 +67,7 @@ func (f *follower) run(ctx context.Context) error {
 			cancel()
 			return fmt.Errorf("read stream %s: %w", f.stream, stop.err)
 		}
+		f.c.o.Log.WithError(err).Debugf("read stream %s from %d on: trying again", f.stream, f.after+1)
 		if f.after != before {
 			wait = pause
 		}

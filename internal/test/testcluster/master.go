@@ -198,6 +198,17 @@ func (m *Master) Kill() error {
 	return m.end(p, syscall.SIGKILL)
 }
 
+// quit ends the process with SIGQUIT, on which it writes the stacks of its goroutines into the file stderr.
+func (m *Master) quit() error {
+	m.acting.Lock()
+	defer m.acting.Unlock()
+	p, err := m.running("quit")
+	if err != nil {
+		return err
+	}
+	return m.end(p, syscall.SIGQUIT)
+}
+
 // End ends the process with SIGTERM and returns when it is gone; the error says so if its exit code is
 // not 0.
 func (m *Master) End() error {

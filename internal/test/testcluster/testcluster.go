@@ -158,18 +158,20 @@ func (c *Cluster) Accept(keys map[string]string) error {
 	return nil
 }
 
-// clear kills what runs, and removes the directory unless the test has failed.
+// clear kills what runs, and removes the directory unless the test has failed. Then it has what all goroutines
+// were doing, too.
 func (c *Cluster) clear(t testing.TB) {
 	for _, m := range c.Masters {
+		if t.Failed() {
+			t.Logf("end of the log of %s:\n%s", m.Name, m.log())
+			_ = m.quit() // it may have ended
+		}
 		if m.Pid() != 0 {
 			_ = m.Kill() // it may end meanwhile
 		}
-		if t.Failed() {
-			t.Logf("end of the log of %s:\n%s", m.Name, m.log())
-		}
 	}
 	if t.Failed() {
-		t.Logf("logs and caches are in %s", c.dir)
+		t.Logf("logs, stacks (stderr) and caches are in %s", c.dir)
 		return
 	}
 	must(t, os.RemoveAll(c.dir))
