@@ -149,15 +149,11 @@ func (p *progress) denied(ctx context.Context, id job.ID, minion string) {
 
 // stateOf returns the recorded state of a job on a minion, or "".
 func (p *progress) stateOf(ctx context.Context, id job.ID, minion string) returners.State {
-	list, err := p.tracker.Progress(ctx, id)
+	state, err := p.tracker.State(ctx, id, minion)
 	if err != nil {
 		return ""
 	}
-	i := slices.IndexFunc(list, func(e returners.Progress) bool { return e.Minion == minion })
-	if i < 0 {
-		return ""
-	}
-	return list[i].State
+	return state
 }
 
 // resendLife is how long after its publication a job may be sent again: its sender still waits.

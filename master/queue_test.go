@@ -29,6 +29,10 @@ func (t tracked) Track(_ job.ID, list ...returners.Progress) {
 
 func (t tracked) Progress(context.Context, job.ID) ([]returners.Progress, error) { return nil, nil }
 
+func (t tracked) State(_ context.Context, _ job.ID, minion string) (returners.State, error) {
+	return t[minion].State, nil
+}
+
 // queues makes the part that queues jobs, which tells of their progress.
 func (b *bench) queues() (*publishing, tracked) {
 	pub, told := newPublishing(b.parts), tracked{}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/brineproject/brine/job"
@@ -99,6 +100,65 @@ func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returners.Progress,
 		return nil, fmt.Errorf("read progress of job %s: %w", id, err)
 	}
 	return returners.Overlay(returners.Derive(&known, returns), states), nil
+}
+
+// State returns the state of one minion in a job, without those that Store has still to write.
+func (r *Reader) State(ctx context.Context, id job.ID, minion string) (state returners.State, err error) {
+	known, err := r.Job(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	err = r.look(ctx, func(tx *sql.Tx) error {
+		state, err = r.findState(ctx, tx, id, minion)
+		if err != nil || state != "" {
+			return err
+		}
+		var away []string
+		if !r.file.old {
+			away, err = r.findAbsent(ctx, tx, id)
+		}
+		switch {
+		case slices.Contains(away, minion):
+			state = returners.Absent
+		case slices.Contains(known.Minions, minion):
+			state = returners.Sent
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read state of minion %s in job %s: %w", minion, id, err)
+	}
+	return state, nil
+}
+
+// findState returns the state of a minion that has returned, or whose state was recorded, or "".
+func (r *Reader) findState(ctx context.Context, tx *sql.Tx, id job.ID, minion string) (returners.State, error) {
+	var n int64
+	err := tx.QueryRowContext(ctx, "SELECT n FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
+		string(id), minion).Scan(&n)
+	if err == nil {
+		return returners.Returned, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return "", recordError(err)
+	}
+	if r.file.old {
+		return "", nil
+	}
+	row, sum := stateRow{id: id, minion: minion}, int64(0)
+	err = recordError(tx.QueryRowContext(ctx,
+		"SELECT state, since, why, sum FROM progress WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
+		string(id), minion).Scan(&row.state, &row.since, &row.why, &sum))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", nil
+	case err == nil && (row.checksum() != sum || returners.StateOf(int(row.state)) == ""):
+		err = fmt.Errorf("state of minion %.64q in job %.64q: %w", minion, id, errRecord)
+	}
+	if err != nil {
+		return "", r.damagedRecord(err)
+	}
+	return returners.StateOf(int(row.state)), nil
 }
 
 // findReceived returns the returns with minion and time only.

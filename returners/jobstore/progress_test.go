@@ -223,3 +223,35 @@ func BenchmarkTrackedReturn(b *testing.B) {
 		return err
 	})
 }
+
+// BenchmarkState looks at the state of one minion of a job, and at those of all for comparison.
+func BenchmarkState(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		s, _, _ := newStore(b)
+		ids := make([]string, n)
+		for i := range ids {
+			ids[i] = fmt.Sprint("minion", i)
+		}
+		j := returnertest.Job(b, 1, "test.echo", ids...)
+		s.saves(b, j)
+		for _, id := range ids {
+			if _, err := s.SaveReturn(b.Context(), j.ID, returnertest.Return(b, j.ID, id, true, 1)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprintf("minions=%d/one", n), func(b *testing.B) {
+			for b.Loop() {
+				if state, err := s.State(b.Context(), j.ID, ids[n/2]); state != returners.Returned || err != nil {
+					b.Fatal(state, err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("minions=%d/all", n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Progress(b.Context(), j.ID); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

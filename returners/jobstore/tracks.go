@@ -174,3 +174,30 @@ func (s *Store) Progress(ctx context.Context, id job.ID) ([]returners.Progress, 
 	}
 	return returners.Overlay(list, learned), nil
 }
+
+// State returns what Progress has for one minion, see [returners.Tracker].
+func (s *Store) State(ctx context.Context, id job.ID, minion string) (returners.State, error) {
+	waiting := s.tracks.ofMinion(jobMinion{id, minion}) // first, as in Progress
+	state, err := s.Reader.State(ctx, id, minion)
+	if err != nil {
+		return "", err
+	}
+	for _, next := range waiting {
+		if state == "" || next.Follows(state) || state == returners.Sent {
+			state = next
+		}
+	}
+	return state, nil
+}
+
+// ofMinion returns the pending states of a minion in a job, the older one first.
+func (t *tracks) ofMinion(at jobMinion) (states []returners.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, pending := range []map[jobMinion]returners.Progress{t.inFlight, t.waiting} {
+		if p, ok := pending[at]; ok {
+			states = append(states, p.State)
+		}
+	}
+	return states
+}

@@ -28,6 +28,13 @@ func (s *subject) progressOf(id job.ID) string {
 			fmt.Fprintf(&b, "(%s)", p.Why)
 		}
 	}
+	if tracker, ok := s.JobCache.(returners.Tracker); ok {
+		for _, p := range append(list, returners.Progress{Minion: "nobody"}) {
+			if state, err := tracker.State(s.t.Context(), id, p.Minion); state != p.State || err != nil {
+				s.t.Errorf("State(%s, %s) = %q, %v, want %q", id, p.Minion, state, err, p.State)
+			}
+		}
+	}
 	return strings.TrimSpace(b.String())
 }
 
