@@ -48,8 +48,8 @@ func (s *stock) allow(now time.Time) bool {
 	return s.looks <= looksPerSecond
 }
 
-// stamp returns a text that changes when files are added to the directories or removed, or an empty one
-// if that cannot be told: a directory that was changed just now may be changed again at the same time.
+// stamp returns a text that changes when files are added to the directories or removed. The text is empty if a
+// directory was changed just now, since another change could have the same time.
 func (s *stock) stamp() string {
 	text := ""
 	for _, dir := range []string{s.accepted, s.dir} {

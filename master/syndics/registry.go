@@ -9,8 +9,8 @@
 // it exists (salt/client/__init__.py, get_cli_event_returns); here it is JSON with the minions, so
 // that a restarted master still knows who speaks for whom.
 //
-// A minion that two syndics name goes to the first of them, unless the operator has named the keys
-// that may act as syndics: then both speak for it, as in a fleet whose minions have two lower masters.
+// A minion that two syndics name goes to the first of them. If the operator has named the keys that may act
+// as syndics, both speak for it, as in a fleet whose minions have two lower masters.
 package syndics
 
 import (
