@@ -160,13 +160,16 @@ func (n *Node) Restart(t testing.TB) {
 	n.start(t)
 }
 
-// show writes the end of the node's log to the log of the test.
+// show writes the end of the node's log, without failed health checks, to the log of the test.
 func (n *Node) show(t testing.TB) {
 	text, err := os.ReadFile(n.log)
 	if err != nil {
 		return
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { // one for each question of unready
+		return strings.Contains(line, "Healthcheck failed")
+	})
 	t.Logf("end of the log of %s:\n%s", n.Name, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 }
 
@@ -208,27 +211,6 @@ func (n *Node) MetaLeader(t testing.TB) string {
 		t.Fatalf("ask %s for the meta group: %v", n.Name, err)
 	}
 	return now.Meta.Leader
-}
-
-// leftOut returns a node that is not a member of the meta group although the group has a leader, or
-// nil.
-func (c *Cluster) leftOut() *Node {
-	for _, n := range c.Nodes {
-		var now monitored
-		if n.ask("jsz", &now) != nil || now.Meta == nil || now.Meta.Leader != n.Name {
-			continue
-		}
-		members := []string{n.Name}
-		for _, r := range now.Meta.Replicas {
-			members = append(members, r.Name)
-		}
-		for _, other := range c.Nodes {
-			if !slices.Contains(members, other.Name) {
-				return other
-			}
-		}
-	}
-	return nil
 }
 
 // unready returns the reason why the cluster is not ready, or "".

@@ -2,6 +2,7 @@ package testnats
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -104,5 +105,18 @@ func TestServersDemandWhatTheOptionsSay(t *testing.T) {
 				t.Error("a client without proof is connected")
 			}
 		})
+	}
+}
+
+func TestServersThatStartAnewHaveEmptyStores(t *testing.T) {
+	need.Time(t, "it starts three servers twice")
+	c := Start(t, Options{Nodes: 3})
+	js := stream(t, c)
+	c.startAnew(t)
+	c.Wait(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := js.Stream(ctx, "S"); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("the stream after a new start: %v", err)
 	}
 }
