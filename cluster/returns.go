@@ -63,8 +63,9 @@ func (c *Cluster) Returns() *Returns {
 
 // Add appends a return and returns its sequence when a majority has it. The stream takes a return of
 // the same job and minion once within two minutes, from any member: repeated is true for others.
-// Further entries under Again and later repetitions are the caller's to recognize. Errors wrap ErrUnavailable, after which it may have been
-// stored and Add may be called again, ErrBusy, ErrFull or ErrTooLarge.
+// Further entries under Again and later repetitions are the caller's to recognize. Errors wrap
+// ErrUnavailable, after which it may have been stored and Add may be called again, ErrBusy, ErrFull or
+// ErrTooLarge.
 func (r *Returns) Add(ctx context.Context, ret Return) (sequence uint64, repeated bool, err error) {
 	sequence, repeated, err = r.add(ctx, ret)
 	if err != nil {
