@@ -80,6 +80,7 @@ var onlyHere = map[string][]string{
 	"github.com/coreos/go-oidc/v3":  {"netapi/oidc"},
 	"golang.org/x/oauth2":           {"netapi/oidc"},
 	"github.com/nats-io":            {"cluster", "internal/test/testnats"},
+	"github.com/klauspost/compress": {"payload/compress"},
 }
 
 type goPackage struct {

@@ -88,8 +88,8 @@ type Tracker interface {
 	// last second may be lost; readers then get an earlier state, never a wrong one. States of
 	// unknown jobs or minions are dropped, and so are states that may not follow the known one.
 	Track(id job.ID, list ...Progress)
-	// State returns what Progress has for one minion, "" if it takes no part. It costs the same for any
-	// number of minions, and its errors are those of Progress.
+	// State returns what Progress has for one minion, "" if it takes no part. It does not read the returns
+	// and states of others. Its errors are those of Progress.
 	State(ctx context.Context, id job.ID, minion string) (State, error)
 }
 

@@ -13,16 +13,32 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// BenchmarkSaveReturn saves small returns as the master does, looking up the job before; each is
-// durable.
+// results is a text with about as many repetitions as the results of states have.
+func results(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		name := fmt.Sprintf("/etc/app/part%04d.conf", i)
+		fmt.Fprintf(&b, "file_|-app_%04d_|-%s_|-managed changes comment File %[2]s is in the correct state "+
+			"name %[2]s result __sls__ app.config __run_num__ %[1]d start_time 10:20:30.405060 duration %d", i, name,
+			i*7919%10_000)
+	}
+	return b.String()[:size]
+}
+
+// BenchmarkSaveReturn saves returns as the master does, looking up the job before; each is durable. Those of
+// 20,000 bytes are like results of states.
 func BenchmarkSaveReturn(b *testing.B) {
 	for _, c := range []struct{ callers, size int }{{1, 200}, {16, 200}, {256, 200}, {256, 4 << 10},
-		{1, 64 << 20}} {
+		{256, 20_000}, {1, 64 << 20}} {
 		b.Run(fmt.Sprintf("callers=%d/bytes=%d", c.callers, c.size), func(b *testing.B) {
 			s, _, _ := newStore(b)
 			j := returnertest.Job(b, 1, "test.echo", make([]string, 300)...)
 			s.saves(b, j)
-			r := returnertest.Return(b, j.ID, "", make([]byte, c.size), 1)
+			var value any = noise(1, c.size)
+			if c.size == 20_000 {
+				value = results(c.size)
+			}
+			r := returnertest.Return(b, j.ID, "", value, 1)
 			b.SetBytes(int64(c.size))
 			b.ReportAllocs()
 			each(b, c.callers, func(n int) error {

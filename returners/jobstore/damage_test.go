@@ -28,7 +28,7 @@ func sample(t *testing.T) (content []byte, jobs []*returners.Job, returns map[jo
 		s.saves(t, j)
 		for m := range 5 {
 			r := returnertest.Return(t, j.ID, fmt.Sprint("web", m),
-				bytes.Repeat([]byte{byte(n), byte(m)}, 300*m), m)
+				append(noise(uint64(n*5+m), 300*m), bytes.Repeat([]byte{byte(n), byte(m)}, 150*m)...), m)
 			if n == 3 && m == 3 {
 				r = returnertest.Return(t, j.ID, "web3", bytes.Repeat([]byte("long"), 200<<10), m)
 			}
@@ -45,6 +45,15 @@ func sample(t *testing.T) (content []byte, jobs []*returners.Job, returns map[jo
 		t.Fatal(err)
 	}
 	return content, jobs, returns
+}
+
+// noise returns bytes that do not become shorter.
+func noise(seed uint64, size int) []byte {
+	random, b := rand.New(rand.NewPCG(seed, 0)), make([]byte, size)
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	return b
 }
 
 // outcome returns how many records of a sample a store still has, and checks that all of them are

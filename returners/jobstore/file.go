@@ -125,7 +125,7 @@ func openToRead(ctx context.Context, name string) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, read.Close())
 	}
-	return &file{name: name, read: read, old: found < version}, nil
+	return &file{name: name, read: read, old: found < withProgress}, nil
 }
 
 // private creates the file and its directory if necessary, and makes sure that only the owner can

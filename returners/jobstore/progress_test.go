@@ -1,10 +1,12 @@
 package jobstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,53 @@ func TestOldFileIsMigrated(t *testing.T) {
 		s.Track(j.ID, returners.Progress{Minion: "web2", State: returners.Running, Since: time.Now()})
 		if got := told(t, s, j.ID); got["web1"] != returners.Returned || got["web2"] != returners.Running {
 			t.Errorf("progress %v", got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.want(t, 0)
+}
+
+// TestFileOfVersion2IsMigrated opens a file whose returns are stored as they are, and adds one that becomes
+// shorter.
+func TestFileOfVersion2IsMigrated(t *testing.T) {
+	file, log := filepath.Join(t.TempDir(), "jobs.db"), &record{}
+	s := openStore(t, file, log)
+	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
+	s.saves(t, j)
+	first := returnertest.Return(t, j.ID, "web1", strings.Repeat("text", 5000), 1)
+	s.savesReturn(t, j.ID, first)
+	_, err := s.file.conn.ExecContext(t.Context(), "UPDATE returns SET load = ?", []byte(first.Load))
+	if err == nil {
+		_, err = s.file.conn.ExecContext(t.Context(), "UPDATE about SET version = 2; PRAGMA user_version = 2")
+	}
+	if err = errors.Join(err, s.closeFile(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	second := returnertest.Return(t, j.ID, "web2", strings.Repeat("more", 5000), 2)
+	for n := range 2 {
+		s := openStore(t, file, log)
+		if n == 0 {
+			s.savesReturn(t, j.ID, second)
+		}
+		list, err := s.Returns(t.Context(), j.ID)
+		if err != nil || len(list) != 2 || !bytes.Equal(list[0].Load, first.Load) ||
+			!bytes.Equal(list[1].Load, second.Load) {
+			t.Errorf("%d returns, %v", len(list), err)
+		}
+		sizes := [2]int64{}
+		for i := range sizes {
+			sizes[i], err = readNumber(t.Context(), s.file.read, "SELECT length(load) FROM returns WHERE n = ?", i+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sizes[0] != int64(len(first.Load)) || sizes[1] > int64(len(second.Load)/4) {
+			t.Errorf("they have %d bytes on disk", sizes)
+		}
+		if v, err := readNumber(t.Context(), s.file.read, "PRAGMA user_version"); err != nil || v != version {
+			t.Errorf("version %d, %v", v, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -224,7 +273,8 @@ func BenchmarkTrackedReturn(b *testing.B) {
 	})
 }
 
-// BenchmarkState looks at the state of one minion of a job, and at those of all for comparison.
+// BenchmarkState looks at the state of one minion of a job that has returned, of one that has not, and at those
+// of all for comparison.
 func BenchmarkState(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		s, _, _ := newStore(b)
@@ -234,7 +284,7 @@ func BenchmarkState(b *testing.B) {
 		}
 		j := returnertest.Job(b, 1, "test.echo", ids...)
 		s.saves(b, j)
-		for _, id := range ids {
+		for _, id := range ids[1:] {
 			if _, err := s.SaveReturn(b.Context(), j.ID, returnertest.Return(b, j.ID, id, true, 1)); err != nil {
 				b.Fatal(err)
 			}
@@ -242,6 +292,13 @@ func BenchmarkState(b *testing.B) {
 		b.Run(fmt.Sprintf("minions=%d/one", n), func(b *testing.B) {
 			for b.Loop() {
 				if state, err := s.State(b.Context(), j.ID, ids[n/2]); state != returners.Returned || err != nil {
+					b.Fatal(state, err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("minions=%d/sent", n), func(b *testing.B) {
+			for b.Loop() {
+				if state, err := s.State(b.Context(), j.ID, ids[0]); state != returners.Sent || err != nil {
 					b.Fatal(state, err)
 				}
 			}

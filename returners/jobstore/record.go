@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/payload/compress"
 	"github.com/brineproject/brine/payload/typed"
 	"github.com/brineproject/brine/returners"
 )
@@ -177,7 +178,7 @@ const pieceSize = 256 << 10
 type returnRow struct {
 	minion              string
 	received, size, sum int64
-	answer, load        []byte // load is the first piece
+	answer, load        []byte // load is the first piece, or all in a shorter form of package compress
 }
 
 // returnColumns are the columns of a returnRow, in the order of its fields.
@@ -195,11 +196,15 @@ func newReturnRow(id job.ID, r *returners.Return) *returnRow {
 	row := &returnRow{minion: r.Minion, received: r.Received.UnixMicro(), size: int64(len(r.Load)),
 		answer: answerOf(r.Load),
 		load:   notNull(r.Load[:min(len(r.Load), pieceSize)])}
+	if len(r.Load) <= pieceSize {
+		row.load, _ = compress.Encode(row.load)
+	}
 	row.sum = row.checksum(id, r.Load)
 	return row
 }
 
-// checksum includes the job ID, so that a return cannot appear under another job.
+// checksum is that of a row with this load. It includes the job ID, so that a return cannot appear under
+// another job.
 func (r *returnRow) checksum(id job.ID, load []byte) int64 {
 	s := newSum().bytes([]byte(id), []byte(r.minion)).number(r.received).number(r.size)
 	return int64(s.bytes(r.answer, load).Sum32())
@@ -227,7 +232,12 @@ func (r *returnRow) assemble(
 	ctx context.Context, db querier, id job.ID, number int64,
 ) ([]byte, error) {
 	load := r.load
-	if rest := r.size - int64(len(load)); rest != 0 {
+	if rest := r.size - int64(len(load)); rest != 0 && r.size <= pieceSize {
+		var err error
+		if load, err = compress.Decode(load, int(r.size)); err != nil {
+			return nil, fmt.Errorf("return of minion %.64q for job %.64q: %w: %w", r.minion, id, errRecord, err)
+		}
+	} else if rest != 0 {
 		found, err := readNumber(ctx, db,
 			"SELECT coalesce(sum(length(load)), 0) FROM pieces WHERE return = ?", number)
 		if err != nil {

@@ -9,12 +9,16 @@ import (
 
 // version of the tables. It is in the header of the file and in the table about. A file counts as
 // newer only if both say so, because a flipped bit must not stop a master.
-const version = 2
+const version = 3
+
+// withProgress is the first version that has the progress of jobs.
+const withProgress = 2
 
 // applicationID marks the file as a job cache.
 const applicationID = 0x42726e4a
 
-// tables of version 1, which version 2 extends. Jobs and returns are numbered: numbers of jobs are
+// tables of version 1, which version 2 extends; version 3 keeps returns in the form of package compress,
+// where that is shorter. Jobs and returns are numbered: numbers of jobs are
 // never reused, those of returns increase with arrival. The table gone lists deleted jobs whose
 // returns still have to be deleted.
 const tables = `
@@ -71,10 +75,23 @@ func prepareTables(ctx context.Context, db querier) error {
 	if err := checkLayout(ctx, db); err != nil || found == version {
 		return err
 	}
+	if found >= withProgress {
+		return raiseVersion(ctx, db)
+	}
 	return addProgressTables(ctx, db)
 }
 
-// addProgressTables upgrades version 1 to version 2, as a whole or not at all.
+// raiseVersion keeps older programs, which cannot read the returns that this one writes, from the file.
+func raiseVersion(ctx context.Context, db querier) error {
+	_, err := db.ExecContext(ctx,
+		fmt.Sprintf("BEGIN IMMEDIATE; UPDATE about SET version = %d; PRAGMA user_version = %[1]d; COMMIT", version))
+	if err != nil {
+		return fmt.Errorf("note version %d of the tables: %w", version, err)
+	}
+	return nil
+}
+
+// addProgressTables upgrades version 1 to the present one, as a whole or not at all.
 func addProgressTables(ctx context.Context, db querier) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; UPDATE about SET version = %d, tables = %s, roots = %s; PRAGMA user_version = %[2]d; COMMIT",
 		progressTables, version, described, roots))
