@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -64,6 +65,9 @@ func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	program := find(t)
 	o.Nodes = max(o.Nodes, 1)
+	if o.Nodes > 1 {
+		need.That(t, "nats-server for several replicas", recent(program))
+	}
 	c := &Cluster{o: o, dir: t.TempDir()}
 	access := c.access(t)
 	ports := freeport.New(t, 3*o.Nodes)
@@ -144,6 +148,22 @@ func find(t testing.TB) string {
 	}
 	t.Fatal("nats-server has vanished")
 	return ""
+}
+
+// recent returns an error for a server that can lose messages of several replicas, which masters refuse.
+func recent(program string) error {
+	text, err := exec.Command(program, "--version").Output()
+	if err != nil {
+		return fmt.Errorf("ask %s for its version: %w", program, err)
+	}
+	var at [3]int
+	if _, err := fmt.Sscanf(string(text), "nats-server: v%d.%d.%d", &at[0], &at[1], &at[2]); err != nil {
+		return fmt.Errorf("version of %s: %q: %w", program, text, err)
+	}
+	if least := [3]int{2, 10, 29}; slices.Compare(at[:], least[:]) < 0 {
+		return fmt.Errorf("%s has version %d.%d.%d, the least is 2.10.29", program, at[0], at[1], at[2])
+	}
+	return nil
 }
 
 func write(t testing.TB, path, text string) {
