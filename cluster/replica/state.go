@@ -85,10 +85,20 @@ func (b *Bank) note(name string) (undo func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	none := func() {}
-	delete(b.doubtful, name)
 	if _, ok := b.waiting[name]; ok {
-		return none, nil
+		if !b.doubtful[name] {
+			return none, nil
+		}
+		delete(b.doubtful, name)
+		return func() { // it is still not this member's own change
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if _, ok := b.waiting[name]; ok {
+				b.doubtful[name] = true
+			}
+		}, nil
 	}
+	delete(b.doubtful, name)
 	if len(b.waiting) >= b.o.MaxWaiting {
 		b.overflow = true
 		return none, b.journal.addAll()

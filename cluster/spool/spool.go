@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -66,8 +67,13 @@ func (s *Spool) list() error {
 		return err
 	}
 	for _, f := range files {
-		n, err := strconv.ParseUint(f.Name(), 10, 64)
-		if err != nil || nameOf(n) != f.Name() {
+		name, aside := strings.CutSuffix(f.Name(), Unreadable)
+		n, err := strconv.ParseUint(name, 10, 64)
+		if err != nil || nameOf(n) != name {
+			continue
+		}
+		if aside {
+			s.next = max(s.next, n+1) // its name is not used again
 			continue
 		}
 		info, err := f.Info()
@@ -196,6 +202,13 @@ func (s *Spool) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.names)
+}
+
+// Bytes returns how many bytes the entries have, and the limit.
+func (s *Spool) Bytes() (used, limit int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes, s.limit
 }
 
 // Close closes the directory.

@@ -38,6 +38,26 @@ func drain(t *testing.T, s *Spool) (all []string) {
 }
 
 // TestEntriesOutliveTheProcess checks the order over two processes, and that foreign files stay.
+// TestNamesSetAsideAreNotUsedAgain opens a spool anew after its only entry was set aside.
+func TestNamesSetAsideAreNotUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	kept := map[string]bool{}
+	for _, text := range []string{"first", "second"} {
+		s, err := Open(dir, 0)
+		must(t, err)
+		must(t, s.Put([]byte(text)))
+		name, _, _, err := s.First()
+		must(t, err)
+		aside, err := s.SetAside(name)
+		must(t, err)
+		must(t, s.Close())
+		kept[aside] = true
+	}
+	if len(kept) != 2 {
+		t.Errorf("kept are %v", kept)
+	}
+}
+
 func TestEntriesOutliveTheProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir, 0)

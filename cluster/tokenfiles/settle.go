@@ -294,7 +294,8 @@ func (f *Files) refresh(ctx context.Context, i id) error {
 // errGone says that a file was deleted since the last scan. The next one finds the deletion.
 var errGone = errors.New("the file is gone")
 
-// write writes what the shelf has into the directory.
+// write writes what the shelf has into the directory. A file that is deleted between the look for it and the
+// renaming comes back, and is no longer taken as deleted: the token is good again until it is deleted again.
 func (f *Files) write(root *os.Root, i id, e entry) error {
 	f.mu.Lock()
 	old := f.directory.files[i]
