@@ -170,7 +170,7 @@ const (
 //	  domain: hub                         # JetStream domain.
 //	  publications_max_bytes: 268435456   # limits on the servers' disks.
 //	  returns_max_bytes: 1073741824
-//	  return_max_bytes: 67108864          # limit of one return.
+//	  return_max_bytes: 67108864          # limit of one return, as it crosses the cluster.
 //	  lease_seconds: 10
 //	  local_events: ["salt/stats/*"]      # globs of the tags of events that stay on this member.
 //	  allow_old_server: False             # several replicas on servers before 2.10.29

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/channel"
@@ -307,28 +308,31 @@ type memberOrders struct {
 type memberReturns struct {
 	*returnStream
 	orders *orderStream
-	places chan struct{} // of those that wait in catchUp
+	room   *semaphore.Weighted // bytes of those that wait in catchUp
 }
 
-// mostCatchUps is how many returns of unknown jobs wait at one time for the orders of the cluster.
-const mostCatchUps = 256
+// Returns of unknown jobs that wait at one time for the orders of the cluster are at most mostCatchUps, and
+// have catchUpBytes at most, or are a single one.
+const (
+	mostCatchUps = 256
+	catchUpBytes = 64 << 20
+)
 
 func newMemberReturns(returns *returnStream, orders *orderStream) memberReturns {
-	return memberReturns{returns, orders, make(chan struct{}, mostCatchUps)}
+	return memberReturns{returns, orders, semaphore.NewWeighted(catchUpBytes)}
 }
 
 var errManyWait = errors.New("too many returns wait for orders of the cluster")
 
-func (r memberReturns) catchUp(ctx context.Context) (err error) {
+func (r memberReturns) catchUp(ctx context.Context, size int) (err error) {
 	if err := r.orders.quorum(); err != nil {
 		return err
 	}
-	select {
-	case r.places <- struct{}{}:
-		defer func() { <-r.places }()
-	default:
+	weight := int64(min(max(size, catchUpBytes/mostCatchUps), catchUpBytes))
+	if !r.room.TryAcquire(weight) {
 		return errManyWait
 	}
+	defer r.room.Release(weight)
 	transport.Aside(ctx, func() { err = r.orders.catchUp(ctx) })
 	return err
 }

@@ -328,10 +328,10 @@ func (s *orderStream) take(ctx context.Context, p cluster.Publication) error {
 // wrote it and of this one. NATS could repeat it after that.
 const entryLife = 10 * time.Minute
 
-// tellLate logs, with a rate limit for each member, that this one only records what another has ordered.
+// tellLate logs, with a rate limit for each member, that this one does not send what another has ordered.
 func (s *orderStream) tellLate(r *orderRecord, late time.Duration) {
 	s.quiet.Warnf(s.base.log, "late orders of "+r.Member,
-		"Job %s of member %s is recorded and not sent to minions of this master: it was ordered %s ago. "+
+		"Job %s of member %s is not sent to minions of this master: it was ordered %s ago. "+
 			"Either this master was cut off or behind for so long, or the clocks of the two differ",
 		r.JID, r.Member, late.Round(time.Second))
 }
@@ -369,15 +369,15 @@ func (s *orderStream) apply(ctx context.Context, r *orderRecord, serial uint64) 
 	old := serial <= s.start || missed
 	s.moved = true
 	s.mu.Unlock()
-	if missed && (r.Kind == kindOrder || r.Kind == kindAgain) {
-		s.tellLate(r, age)
-	}
 	if own == nil {
 		own = &placed{done: make(chan struct{})}
 	}
 	if late {
 		own.finish(fmt.Errorf("%w: %w", errUnrecorded, errNotLeading))
 		return nil
+	}
+	if missed && (r.Kind == kindOrder && r.Pub != nil || r.Kind == kindAgain) {
+		s.tellLate(r, age)
 	}
 	switch r.Kind {
 	case kindOrder:

@@ -45,8 +45,8 @@ type returnLog interface {
 	// add returns when the return cannot be lost any more.
 	add(ctx context.Context, ret *admitted) error
 	// catchUp returns when this master knows all jobs that the cluster knows now. It fails at once without
-	// a quorum, or if too many wait already.
-	catchUp(ctx context.Context) error
+	// a quorum, or if too many wait already. size is how many bytes the caller keeps meanwhile.
+	catchUp(ctx context.Context, size int) error
 }
 
 // An admitted return is one that its minion may send.
@@ -60,6 +60,7 @@ type admitted struct {
 	own    bool      // nobody ordered the job: the return counts for the quota of its minion
 	unsure bool      // the job is unknown here, and may be one that another master of the cluster ordered
 	at     time.Time // when it was received
+	spoken bool      // a syndic sent it, which speaks for the minion
 	remote bool      // another master of the cluster received it
 	old    bool      // others have announced it before this master started
 }
@@ -90,7 +91,8 @@ func (r *returning) ret(ctx context.Context, c *channel.Command) (any, error) {
 	}
 	r.log.Infof("Got return from %s for job %s", id, job.ID(jid))
 	// A received return is stored even if the minion no longer waits for the reply.
-	if err := r.store(context.WithoutCancel(ctx), job.ID(jid), id, load, c.Body, nil); err != nil {
+	err := r.store(context.WithoutCancel(ctx), &received{jid: job.ID(jid), minion: id, load: load, body: c.Body})
+	if err != nil {
 		if errors.Is(err, errRefused) || errors.Is(err, returners.ErrConflict) {
 			r.log.WithError(err).Warnf("Return of minion %s for job %s refused", id,
 				strconv.QuoteToGraphic(jid))
@@ -139,25 +141,30 @@ func (r *returning) checkSignature(load payload.Fields, id string, version int) 
 	return nil
 }
 
-// store finds the job of a return, stores the return and announces it. body is the buffer that
-// holds load; it may be overwritten. A master that does not know the job, and is behind its cluster, may have
-// a record of it from the lower master in below.
-func (r *returning) store(
-	ctx context.Context, jid job.ID, id string, load payload.Fields, body []byte, below *returners.Job,
-) error {
-	known, jid, load, err := r.find(ctx, jid, id, load, below)
+// A received return is one whose sender is known.
+type received struct {
+	jid    job.ID
+	minion string
+	load   payload.Fields
+	body   []byte        // the buffer that holds load; it may be overwritten
+	bundle *syndicReturn // that the return came with; nil if the minion sent it itself
+}
+
+// store finds the job of a return, stores the return and announces it.
+func (r *returning) store(ctx context.Context, ret *received) error {
+	known, jid, load, err := r.find(ctx, ret)
 	if err != nil {
 		return err
 	}
-	raw, load, err := rewritten(load, body)
+	raw, load, err := rewritten(load, ret.body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
-	if !r.admit(ctx, &known, id, len(raw)) {
+	if !r.admit(ctx, &known, ret.minion, len(raw)) {
 		return nil
 	}
-	a := &admitted{jid: jid, minion: id, fields: load, raw: raw, job: known.Job, fresh: known.fresh,
-		own: known.own, unsure: known.unsure, at: r.now()}
+	a := &admitted{jid: jid, minion: ret.minion, fields: load, raw: raw, job: known.Job, fresh: known.fresh,
+		own: known.own, unsure: known.unsure, spoken: ret.bundle != nil, at: r.now()}
 	if r.cluster != nil {
 		return r.cluster.add(ctx, a)
 	}
@@ -257,20 +264,27 @@ func (r *returning) has(ctx context.Context, jid job.ID, id string) bool {
 	return err == nil && found
 }
 
-// find returns the job that a return is for. A return without a job gets a new one. below is as in store.
-func (r *returning) find(
-	ctx context.Context, jid job.ID, id string, load payload.Fields, below *returners.Job,
-) (returned, job.ID, payload.Fields, error) {
+// find returns the job that a return is for. A return without a job gets a new one.
+func (r *returning) find(ctx context.Context, ret *received) (returned, job.ID, payload.Fields, error) {
+	jid, id, load := ret.jid, ret.minion, ret.load
 	switch jid {
 	case job.NoCache:
 		return returned{Job: &returners.Job{NoCache: true}}, jid, load, nil
 	case job.Req:
 		return r.adopt(ctx, id, load)
 	}
-	if below != nil {
-		return returned{Job: below, own: true, fresh: true, unsure: true}, jid, load, nil
+	var j *returners.Job
+	var unsure bool
+	var err error
+	if ret.bundle != nil && ret.bundle.unsure { // it was looked for
+		if below := ret.bundle.below; below != nil {
+			return returned{Job: below, own: true, fresh: true, unsure: true}, jid, load, nil
+		}
+		unsure = true
+		j, err = r.jobs.Job(ctx, jid)
+	} else {
+		j, unsure, err = r.look(ctx, jid, len(ret.body))
 	}
-	j, unsure, err := r.look(ctx, jid)
 	if errors.Is(err, returners.ErrUnknownJob) {
 		unknown, err := r.unknown(jid, id)
 		unknown.unsure = unsure
@@ -289,12 +303,13 @@ func (r *returning) find(
 
 // look returns a job. Another master of the cluster may have sent it, and this one may not know it yet: then
 // look waits. unsure is true for an unknown job if that was in vain.
-func (r *returning) look(ctx context.Context, jid job.ID) (j *returners.Job, unsure bool, err error) {
+// size is how many bytes are kept meanwhile.
+func (r *returning) look(ctx context.Context, jid job.ID, size int) (j *returners.Job, unsure bool, err error) {
 	j, err = r.jobs.Job(ctx, jid)
 	if !errors.Is(err, returners.ErrUnknownJob) || r.cluster == nil || !r.mayBeKnown(jid) {
 		return j, false, err
 	}
-	if r.cluster.catchUp(ctx) != nil {
+	if r.cluster.catchUp(ctx, size) != nil {
 		return nil, true, err
 	}
 	j, err = r.jobs.Job(ctx, jid)

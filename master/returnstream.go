@@ -11,9 +11,11 @@ import (
 
 	"github.com/brineproject/brine/cluster"
 	spools "github.com/brineproject/brine/cluster/spool"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/payload/compress"
 	"github.com/brineproject/brine/payload/typed"
 	"github.com/brineproject/brine/returners"
 )
@@ -47,6 +49,7 @@ type spool interface {
 	Remove(name string) error
 	SetAside(name string) (kept string, err error)
 	Len() int
+	Bytes() (used, limit int64)
 }
 
 // A clusterReturn is an entry in the stream of returns.
@@ -55,6 +58,7 @@ type clusterReturn struct {
 	JID     string `codec:"jid"`
 	Minion  string `codec:"minion"`
 	Load    []byte `codec:"load"`
+	Size    int    `codec:"size,omitempty"`   // of Load, which is in the form of package compress if this is not 0
 	At      int64  `codec:"at"`               // microseconds since 1970
 	After   uint64 `codec:"after"`            // orders that its member knew
 	Orders  string `codec:"orders,omitempty"` // identity of their stream
@@ -64,6 +68,8 @@ type clusterReturn struct {
 	// its member did not know the job, and could not learn whether the cluster does. After is then set when
 	// the return is added to the stream
 	Unsure bool `codec:"unsure,omitempty"`
+	// a syndic sent it, which speaks for the minion at the member that received it
+	Spoken bool `codec:"spoken,omitempty"`
 	// a job that nobody ordered, which is saved first where it is unknown
 	Job *ownJobRecord `codec:"job,omitempty"`
 }
@@ -116,7 +122,7 @@ func (s *returnStream) add(ctx context.Context, a *admitted) error {
 	}
 	body, err := typed.Marshal(r)
 	if err == nil {
-		err = s.spool.Put(body)
+		err = s.keepOnDisk(r, body)
 	}
 	if err != nil {
 		s.pending.settle(r.Nonce, false) // the minion sends it again
@@ -125,13 +131,29 @@ func (s *returnStream) add(ctx context.Context, a *admitted) error {
 	return nil
 }
 
+// keepOnDisk stores an entry until the cluster takes it. Returns that no job cache keeps, which no quota limits, may
+// fill a half of the room.
+func (s *returnStream) keepOnDisk(r *clusterReturn, body []byte) error {
+	if used, limit := s.spool.Bytes(); r.NoCache && used+int64(len(body)) > limit/2 {
+		return fmt.Errorf("%w: the other half is for returns of jobs that are kept", spools.ErrFull)
+	}
+	return s.spool.Put(body)
+}
+
 // recordOf returns the entry of a return.
 func (s *returnStream) recordOf(a *admitted) *clusterReturn {
-	r := &clusterReturn{Member: s.member, JID: string(a.jid), Minion: a.minion, Load: a.raw,
+	load, short := compress.Encode(a.raw)
+	r := &clusterReturn{Member: s.member, JID: string(a.jid), Minion: a.minion, Load: load,
 		At: a.at.UnixMicro(), After: s.orders.known(), Orders: s.orders.done.identity(),
-		NoCache: a.job.NoCache, Own: a.own, Nonce: rand.Text(), Unsure: a.unsure}
+		NoCache: a.job.NoCache, Own: a.own, Nonce: rand.Text(), Unsure: a.unsure, Spoken: a.spoken}
+	if short {
+		r.Size = len(a.raw)
+	}
 	if a.fresh || a.own && !a.job.NoCache { // others may store this return before the first of its job
-		r.Job = &ownJobRecord{Load: a.job.Load, Minions: a.job.Minions, Started: a.job.Started.UnixMicro()}
+		r.Job = &ownJobRecord{Load: a.job.Load, Started: a.job.Started.UnixMicro()}
+		if expects(a.job, a.minion) { // the other minions come with returns of their own
+			r.Job.Minions = []string{a.minion}
+		}
 	}
 	return r
 }
@@ -145,7 +167,10 @@ func (s *returnStream) hand(ctx context.Context, r *clusterReturn) error {
 		if err != nil {
 			return err
 		}
-		r.After, r.Orders = max(r.After, last), s.orders.done.identity()
+		if id := s.orders.done.identity(); r.Orders != id { // of a stream that NATS has lost meanwhile
+			r.After, r.Orders = last, id
+		}
+		r.After = max(r.After, last)
 	}
 	body, err := typed.Marshal(r)
 	if err != nil {
@@ -249,7 +274,7 @@ func (s *returnStream) keepHere(ctx context.Context, r *clusterReturn) error {
 	if r.Unsure {
 		waiting, cancel := context.WithTimeout(ctx, orderTime)
 		defer cancel()
-		if err := s.orders.done.await(waiting, r.After); err != nil {
+		if err := s.awaitOrder(waiting, r); err != nil {
 			return err
 		}
 	}
@@ -308,6 +333,7 @@ func (s *returnStream) run(ctx context.Context) error {
 		missed: func(err error) {
 			s.base.log.WithError(err).Error("Returns are missing in the job cache of this master: " +
 				"it was away for longer than the cluster keeps them")
+			s.pending.forget()
 		},
 		anew: func(err error) error {
 			s.base.log.WithError(err).Error("The cluster's stream of returns is a new one")
@@ -365,7 +391,7 @@ func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
 		s.finish(ret.Sequence)
 		return
 	}
-	if !s.orders.done.isFormer(r.Orders) && s.orders.reach(ctx, r.After) != nil {
+	if s.awaitOrder(ctx, r) != nil {
 		return
 	}
 	counts := false
@@ -392,6 +418,15 @@ func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
 	}
 }
 
+// awaitOrder waits until this member knows the order of a return. Those of a stream that NATS has lost are known
+// by all, or by none.
+func (s *returnStream) awaitOrder(ctx context.Context, r *clusterReturn) error {
+	if s.orders.done.isFormer(r.Orders) {
+		return nil
+	}
+	return s.orders.reach(ctx, r.After)
+}
+
 // finish notes that an entry is carried out, or skipped.
 func (s *returnStream) finish(sequence uint64) {
 	s.done.finish(sequence)
@@ -404,11 +439,11 @@ func (s *returnStream) finish(sequence uint64) {
 func (s *returnStream) apply(
 	ctx context.Context, r *clusterReturn, sequence uint64,
 ) (counts bool, err error) {
-	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
+	load, fields, err := r.open()
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errRefused, err)
 	}
-	a := &admitted{jid: job.ID(r.JID), minion: r.Minion, fields: fields, raw: r.Load, own: r.Own,
+	a := &admitted{jid: job.ID(r.JID), minion: r.Minion, fields: fields, raw: load, own: r.Own,
 		at: time.UnixMicro(r.At), remote: r.Member != s.member,
 		old: sequence > 0 && sequence <= s.start.Load()}
 	if a.job, a.fresh, err = s.jobOf(ctx, r); err != nil {
@@ -421,12 +456,25 @@ func (s *returnStream) apply(
 	return counts && (a.job.NoCache || isOwn(a.job)), err
 }
 
+// open returns what the minion sent, and its fields.
+func (r *clusterReturn) open() (load data.Raw, fields payload.Fields, err error) {
+	load = r.Load
+	if r.Size != 0 {
+		if load, err = compress.Decode(load, r.Size); err != nil {
+			return nil, nil, err
+		}
+	}
+	fields, err = payload.ParseFields(load, payload.WireLimits())
+	return load, fields, err
+}
+
 // jobOf returns the job of a return, and whether it is to be saved first.
 func (s *returnStream) jobOf(ctx context.Context, r *clusterReturn) (j *returners.Job, fresh bool, err error) {
 	id := job.ID(r.JID)
 	known, err := s.ret.jobs.Job(ctx, id)
 	switch {
-	case r.NoCache && r.Job == nil && (err != nil || !r.Unsure || isOwn(known)):
+	case r.NoCache && r.Job == nil &&
+		(!r.Unsure || errors.Is(err, returners.ErrUnknownJob) || err == nil && isOwn(known)):
 		if err == nil && known.NoCache {
 			return known, false, nil
 		}
@@ -441,10 +489,11 @@ func (s *returnStream) jobOf(ctx context.Context, r *clusterReturn) (j *returner
 	}
 	taken := r.Own || r.Unsure // by its member, for one of a job that nobody ordered
 	switch {
-	case expects(known, r.Minion), taken && isOwn(known):
-	case taken && exactTarget(known):
+	case expects(known, r.Minion):
+	case r.Unsure && exactTarget(known), r.Own && !isOwn(known) && exactTarget(known):
 		sy := s.ret.syndics
-		err = s.ret.admitSyndic(ctx, known, r.Minion, sy != nil && (sy.Is(r.Minion) || sy.behind(r.Minion)))
+		err = s.ret.admitSyndic(ctx, known, r.Minion, sy != nil && (r.Spoken || sy.Is(r.Minion)))
+	case taken && isOwn(known) && (r.Job == nil || len(r.Job.Minions) == 0): // it is expected by no member
 	default: // the member that received it has admitted the minion, for example one behind a syndic
 		err = s.ret.jobs.AddMinions(ctx, id, []string{r.Minion})
 	}

@@ -1,7 +1,10 @@
 package master
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,6 +21,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/payload/compress"
 	"github.com/brineproject/brine/payload/typed"
 	"github.com/brineproject/brine/returners"
 )
@@ -388,7 +392,9 @@ func TestLargeReturnStaysHere(t *testing.T) {
 	id := jids(1)[0]
 	a.order(t, t.Context(), id)
 	b.settle(t)
-	b.send(t, "_return", "web1", returnOf("web1", id, strings.Repeat("x", 2000)))
+	noise := make([]byte, 2000)
+	rand.Read(noise)
+	b.send(t, "_return", "web1", returnOf("web1", id, noise))
 	wantReturn(t, id, "web1", b)
 	a.settle(t)
 	if len(a.kept(id)) > 0 || !b.says("known to this master only") {
@@ -454,6 +460,93 @@ func TestReturnOfALostStreamOfOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "kept", a.kept(id), []string{"web1"})
+}
+
+// TestReturnOnDiskOfALostStreamOfOrders hands on a return of a job that was unknown, and that came before NATS
+// lost its data: the order may be in the new stream, under a lower number.
+func TestReturnOnDiskOfALostStreamOfOrders(t *testing.T) {
+	_, _, a, b := returnPair(t)
+	id := jids(1)[0]
+	a.order(t, t.Context(), id)
+	b.settle(t)
+	b.orders.done.former["lost"] = true
+	load, err := loadBytes(returnOf("web1", id, true))
+	must(t, err)
+	r := &clusterReturn{Member: "b", JID: string(id), Minion: "web1", Load: load, After: 1000, Orders: "lost",
+		Unsure: true, Nonce: "n"}
+	must(t, b.returns.hand(t.Context(), r))
+	if r.After >= 1000 || r.Orders == "lost" {
+		t.Errorf("it waits for order %d of stream %q", r.After, r.Orders)
+	}
+	wantReturn(t, id, "web1", a, b)
+}
+
+// TestUnsureReturnOfAnothersOwnJob has a minion return for a job that another one started itself, at a member
+// that does not know the job and has no quorum.
+func TestUnsureReturnOfAnothersOwnJob(t *testing.T) {
+	_, log, a, b := returnPair(t)
+	b.noCount.Store(true)
+	log.fail(cluster.ErrUnavailable)
+	id := a.pub.ids.Next()
+	own := returnOf("web1", job.Req, "own")
+	own.Set(job.OwnID, string(id))
+	b.send(t, "_return", "db1", returnOf("db1", id, "stolen"))
+	log.fail(nil)
+	a.send(t, "_return", "web1", own)
+	a.settle(t)
+	b.noCount.Store(false)
+	awaitOpen(t, func() bool { return b.returns.spool.Len() == 0 })
+	for _, m := range []*returnMember{a, b} {
+		m.settle(t)
+		same(t, "kept by "+m.orders.member, m.kept(id), []string{"web1"})
+	}
+}
+
+// TestReturnsOfAnUnknownJobAreShort counts the bytes that the returns of a job from below take in the stream:
+// none has the names of the other minions.
+func TestReturnsOfAnUnknownJobAreShort(t *testing.T) {
+	_, _, a, _ := returnPair(t)
+	ids := make([]string, 10_000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("web%05d.example.org", i)
+	}
+	r := a.returns.recordOf(&admitted{jid: jids(1)[0], minion: ids[7], raw: []byte{0x80}, own: true, fresh: true,
+		job: &returners.Job{Load: []byte{0x80}, Minions: ids}})
+	same(t, "minions", r.Job.Minions, ids[7:8])
+}
+
+// TestReturnsThatAreNotKeptLeaveRoom fills the room on disk with returns that no job cache keeps.
+func TestReturnsThatAreNotKeptLeaveRoom(t *testing.T) {
+	_, _, a, b := returnPair(t)
+	dir := t.TempDir()
+	small, err := spools.Open(dir, 64<<10)
+	must(t, err)
+	t.Cleanup(func() { must(t, small.Close()) })
+	b.returns.spool = small
+	id := jids(1)[0]
+	a.order(t, t.Context(), id)
+	b.settle(t)
+	b.noCount.Store(true)
+	noise := make([]byte, 5000)
+	rand.Read(noise)
+	full := false
+	for range 20 {
+		r := b.returns.recordOf(&admitted{jid: job.NoCache, minion: "db1", raw: noise,
+			job: &returners.Job{NoCache: true}})
+		body, err := typed.Marshal(r)
+		must(t, err)
+		if err = b.returns.keepOnDisk(r, body); errors.Is(err, spools.ErrFull) {
+			full = true
+		} else {
+			must(t, err)
+		}
+	}
+	if used, limit := small.Bytes(); !full || used > limit/2 {
+		t.Errorf("full: %t; %d bytes of %d are used", full, used, limit)
+	}
+	b.send(t, "_return", "web1", returnOf("web1", id, true))
+	b.noCount.Store(false)
+	awaitOpen(t, func() bool { return small.Len() == 0 && len(a.kept(id)) == 1 })
 }
 
 // TestDamagedReturnsAreSkipped writes what is no return into the stream.
@@ -636,3 +729,60 @@ func BenchmarkClusterReturn(b *testing.B) {
 }
 
 var _ clusterReturns = (*returnsLog)(nil)
+
+// TestLongReturnIsShortInTheStream has a long return cross the stream, and one wait on disk for it.
+func TestLongReturnIsShortInTheStream(t *testing.T) {
+	_, log, a, b := returnPair(t)
+	ids := jids(2)
+	long := strings.Repeat("the file is in the correct state ", 600)
+	for i, id := range ids {
+		a.order(t, t.Context(), id)
+		b.settle(t)
+		b.noCount.Store(i == 1)
+		ret := returnOf("web1", id, long)
+		want, err := loadBytes(returnOf("web1", id, long))
+		must(t, err)
+		b.send(t, "_return", "web1", ret)
+		b.noCount.Store(false)
+		b.settle(t)
+		awaitOpen(t, func() bool { return b.returns.spool.Len() == 0 && b.returns.done.now() == uint64(i+1) })
+		wantReturn(t, id, "web1", a, b)
+		for _, m := range []*returnMember{a, b} {
+			list, err := m.jobs.Returns(t.Context(), id)
+			if err != nil || len(list) != 1 || !sameValue(t, list[0].Load, want) {
+				t.Errorf("%s has %d returns, %v", m.orders.member, len(list), err)
+			}
+		}
+	}
+	for at, entry := range log.entries {
+		if len(entry.Body) > len(long)/4 {
+			t.Errorf("entry %d has %d bytes of a return of %d", at, len(entry.Body), len(long))
+		}
+	}
+}
+
+// sameValue reports whether two returns have the same value.
+func sameValue(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var values []data.Raw
+	for _, load := range [][]byte{a, b} {
+		fields, err := payload.ParseFields(load, payload.WireLimits())
+		must(t, err)
+		values = append(values, fields.Raw("return"))
+	}
+	return len(values[0]) > 0 && bytes.Equal(values[0], values[1])
+}
+
+// TestReturnOfAWrongSizeIsRefused reads an entry whose load is not what it says.
+func TestReturnOfAWrongSizeIsRefused(t *testing.T) {
+	short, ok := compress.Encode(bytes.Repeat([]byte("text"), 1000))
+	if !ok {
+		t.Fatal("it became no shorter")
+	}
+	for _, r := range []clusterReturn{{Load: short, Size: 3999}, {Load: short, Size: -1}, {Load: short[:9], Size: 4000},
+		{Load: short, Size: 1 << 40}} {
+		if _, _, err := r.open(); !errors.Is(err, payload.ErrInvalid) {
+			t.Errorf("%d bytes for %d: %v", len(r.Load), r.Size, err)
+		}
+	}
+}

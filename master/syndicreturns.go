@@ -31,8 +31,9 @@ type syndicReturn struct {
 	jid    job.ID
 	fields payload.Fields // of the whole entry
 	values payload.Fields // the fields of each minion's return
-	// the record of the lower master, if this one does not know the job and is behind its cluster
-	below *returners.Job
+	size   int            // of the request
+	unsure bool           // this master does not know the job, and is behind its cluster
+	below  *returners.Job // the record of the lower master, if unsure
 }
 
 // ret stores the returns. A refused one is logged and dropped. If one cannot be stored, the reply is
@@ -77,7 +78,7 @@ func (r *syndicReturns) entries(c *channel.Command) ([]*syndicReturn, error) {
 		if !fields.Has("jid") || !fields.Has("return") || !fields.Has("id") {
 			continue // as in Salt
 		}
-		e := &syndicReturn{syndic: c.Caller.ID, fields: fields}
+		e := &syndicReturn{syndic: c.Caller.ID, fields: fields, size: len(c.Body)}
 		text, _ := fields.Text("jid")
 		e.jid, err = job.ParseID(text)
 		if err == nil {
@@ -141,13 +142,14 @@ func (r *syndicReturns) accept(ctx context.Context, e *syndicReturn) ([]string, 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	known, unsure, err := r.look(ctx, e.jid)
+	known, unsure, err := r.look(ctx, e.jid, e.size)
 	if errors.Is(err, returners.ErrUnknownJob) {
+		e.unsure = unsure
 		j, err := r.jobBelow(e, ids)
 		switch {
 		case err != nil || j == nil:
 			return ids, err // each return makes a job of its own without a record
-		case unsure:
+		case e.unsure:
 			e.below = j
 			return ids, nil
 		}
@@ -188,7 +190,7 @@ func (r *syndicReturns) jobBelow(e *syndicReturn, ids []string) (*returners.Job,
 	if err != nil {
 		return nil, fmt.Errorf("record of job %s from syndic %s: %w", e.jid, e.syndic, err)
 	}
-	if !r.quota.take(ids[0], len(raw)) {
+	if !e.unsure && !r.quota.take(ids[0], len(raw)) { // else each return counts
 		return nil, nil // its returns are announced, and not stored
 	}
 	started, err := e.jid.Time()
@@ -222,5 +224,5 @@ func (r *syndicReturns) storeOne(ctx context.Context, e *syndicReturn, id string
 		}
 	}
 	r.log.Infof("Got return from %s for job %s", id, e.jid)
-	return r.store(ctx, e.jid, id, load, nil, e.below)
+	return r.store(ctx, &received{jid: e.jid, minion: id, load: load, bundle: e})
 }
