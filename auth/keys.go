@@ -65,8 +65,13 @@ func (k *keys) add(name string) error {
 	if _, ok := k.byUser[name]; ok {
 		return nil
 	}
+	file := keyFile(k.dir, name)
+	if key, ok := keptKey(file, name); ok {
+		k.byUser[name] = key
+		return nil
+	}
 	key := crypto.NewKeyString()
-	err := writeKey(keyFile(k.dir, name), name, key)
+	err := writeKey(file, name, key)
 	switch {
 	case err == nil:
 		k.byUser[name] = key
@@ -124,6 +129,22 @@ func currentUser(otherwise string) string {
 		return u.Username
 	}
 	return otherwise
+}
+
+// keptKey returns the key that a file has since an earlier start, if nobody but its user could read it. As in Salt
+// since 3007 it stays valid: Salt's syndic reads the key of its master once, when it starts.
+func keptKey(file, owner string) (key string, ok bool) {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || !belongsTo(info, owner) ||
+		info.Size() > crypto.KeyStringSize {
+		return "", false
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	_, err = crypto.NewCrypticle(string(text))
+	return string(text), err == nil
 }
 
 // writeKey writes key to a file readable only by its owner. The file never contains a partial key.
