@@ -19,7 +19,7 @@ func results(size int) string {
 	for i := 0; b.Len() < size; i++ {
 		name := fmt.Sprintf("/etc/app/part%04d.conf", i)
 		fmt.Fprintf(&b, "file_|-app_%04d_|-%s_|-managed changes comment File %[2]s is in the correct state "+
-			"name %[2]s result __sls__ app.config __run_num__ %[1]d start_time 10:20:30.405060 duration %d", i, name,
+			"name %[2]s result __sls__ app.config __run_num__ %[1]d start_time 10:20:30.405060 duration %[3]d", i, name,
 			i*7919%10_000)
 	}
 	return b.String()[:size]
