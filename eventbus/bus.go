@@ -123,6 +123,9 @@ func (b *Bus) FireHere(tag string, m *data.Map) error {
 // FireMapHere is FireMap for an event that is not shared. It is made for events that come in
 // hundreds: a reader that connected less than a tenth of a millisecond ago may miss one.
 func (b *Bus) FireMapHere(tag string, m data.Raw) error {
+	if !b.wanted(tag) {
+		return nil
+	}
 	e, err := b.encoder.encodeMap(tag, m)
 	if err != nil {
 		return err
@@ -130,12 +133,24 @@ func (b *Bus) FireMapHere(tag string, m data.Raw) error {
 	e.Here = true
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.pass(e)
+	return nil
+}
+
+// wanted reports whether a reader gets events of a tag. If none does, the event counts as fired.
+func (b *Bus) wanted(tag string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if now := time.Now(); now.Sub(b.polled) > admitPause {
 		b.admitWaiting()
 		b.polled = now
 	}
-	b.pass(e)
-	return nil
+	private := b.private != nil && b.private(tag)
+	if slices.ContainsFunc(b.readers, func(r *reader) bool { return r.gets(tag, private) }) {
+		return true
+	}
+	b.fired++
+	return false
 }
 
 // Deliver publishes an event of another bus, from its Bytes. It is not shared. Errors wrap
@@ -191,13 +206,15 @@ func (b *Bus) pass(e Event) {
 	b.fired++
 	private := b.private != nil && b.private(e.Tag)
 	for _, r := range b.readers {
-		if private && !r.private || r.wants != nil && !r.wants(e.Tag) {
-			continue
-		}
-		if r.put(e) {
+		if r.gets(e.Tag, private) && r.put(e) {
 			b.log.WithField("reader", r.name).Warn("event reader is too slow, events are dropped until it has caught up")
 		}
 	}
+}
+
+// gets reports whether a reader gets events of a tag, which may be private.
+func (r *reader) gets(tag string, private bool) bool {
+	return (!private || r.private) && (r.wants == nil || r.wants(tag))
 }
 
 func (b *Bus) add(r *reader) {
