@@ -517,12 +517,14 @@ func TestReturnsOfAnUnknownJobAreShort(t *testing.T) {
 
 // TestReturnsThatAreNotKeptLeaveRoom fills the room on disk with returns that no job cache keeps.
 func TestReturnsThatAreNotKeptLeaveRoom(t *testing.T) {
-	_, _, a, b := returnPair(t)
-	dir := t.TempDir()
-	small, err := spools.Open(dir, 64<<10)
+	orders, returns := newStreamLog(), newReturnsLog()
+	a, b := returns.idle(t, orders, "a"), returns.idle(t, orders, "b")
+	small, err := spools.Open(t.TempDir(), 64<<10)
 	must(t, err)
 	t.Cleanup(func() { must(t, small.Close()) })
 	b.returns.spool = small
+	a.run(t)
+	b.run(t)
 	id := jids(1)[0]
 	a.order(t, t.Context(), id)
 	b.settle(t)
@@ -754,6 +756,8 @@ func TestLongReturnIsShortInTheStream(t *testing.T) {
 			}
 		}
 	}
+	log.streamLog.mu.Lock()
+	defer log.streamLog.mu.Unlock()
 	for at, entry := range log.entries {
 		if len(entry.Body) > len(long)/4 {
 			t.Errorf("entry %d has %d bytes of a return of %d", at, len(entry.Body), len(long))
