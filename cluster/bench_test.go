@@ -36,7 +36,7 @@ func BenchmarkReturns(b *testing.B) {
 			for range 256 {
 				wg.Go(func() {
 					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						if _, _, err := r.Add(ctx, Return{JID: fmt.Sprint(i), Minion: "m", Body: body}); err != nil {
+						if _, err := r.Add(ctx, body); err != nil {
 							b.Error(err)
 							return
 						}

@@ -195,7 +195,7 @@ func TestNATSSeesNoSecrets(t *testing.T) {
 	ctx := patiently(t)
 	_, _, err := c.Publications().Publish(ctx, "", []byte(secret))
 	must(t, err)
-	_, _, err = c.Returns().Add(ctx, Return{JID: secret, Minion: secret, Body: []byte(strings.Repeat(secret, 1<<16))})
+	_, err = c.Returns().Add(ctx, []byte(strings.Repeat(secret, 1<<16)))
 	must(t, err)
 	must(t, c.Leases().Run(ctx, "l", func(ctx context.Context, token Token) error {
 		f, err := c.Leases().Fence(ctx, token)

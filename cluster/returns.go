@@ -22,81 +22,72 @@ const chunkSize = 512 << 10
 // maxChunks is more than any MaxReturn needs with servers that allow messages of 64 KiB.
 const maxChunks = 1 << 15
 
-// Returns is the stream of the returns that members have taken. It keeps a day of them, and drops the
-// oldest earlier if the limit of its bytes is reached. It is safe for concurrent use.
+// Returns is the stream of the returns that members have taken. Returns that are added at the same time
+// share an entry. The stream keeps a day of them, and drops the oldest earlier if the limit of its bytes
+// is reached. It is safe for concurrent use.
 type Returns struct {
 	c             *Cluster
 	sealer, parts *Sealer
-	mark          []byte // key of message ids, which reveal neither job nor minion
+	gather        gatherer
 }
 
-// A Return is what a minion sent for a job.
-type Return struct {
-	Sequence    uint64 // in the stream, from 1, without holes; set by Subscribe
-	JID, Minion string
-	Body        []byte
-	// Problem is the reason why an entry of the stream could not be read: ErrIncomplete, ErrSealed
-	// if somebody without the cluster key wrote it, or ErrUnknownKey if this member lacks the key,
-	// which is logged. The other fields except Sequence may be empty then. It is nil otherwise.
+// ReturnEntry is an entry of the stream: returns that a member has taken at about the same time, in the
+// form in which Add got them.
+type ReturnEntry struct {
+	Sequence uint64 // in the stream, from 1, without holes
+	Returns  [][]byte
+	// Problem is the reason why the entry could not be read: ErrIncomplete, ErrSealed if somebody without
+	// the cluster key wrote it, or ErrUnknownKey if this member lacks the key, which is logged. Returns is
+	// empty then. It is nil otherwise.
 	Problem error
-	// Again lets Add store another entry when a server seems to have lost the first: the members must
-	// recognize the repetition. Subscribe does not set it.
-	Again bool
 }
 
-// returnRecord is what the stream has for a return.
+// returnRecord is what the stream has for an entry.
 type returnRecord struct {
-	JID    string   `codec:"jid"`
-	Minion string   `codec:"minion"`
-	Body   []byte   `codec:"body"`
-	Size   int      `codec:"size,omitempty"`   // of a large return
+	Bodies [][]byte `codec:"bodies,omitempty"`
+	Size   int      `codec:"size,omitempty"`   // of a large return, which is alone
 	Group  string   `codec:"group,omitempty"`  // of its parts
 	Chunks []uint64 `codec:"chunks,omitempty"` // their sequences in the stream of chunks
 }
 
 // Returns returns the stream of returns.
 func (c *Cluster) Returns() *Returns {
-	return &Returns{c: c, sealer: c.secret.Sealer(c.o.Name, forReturns),
-		parts: c.secret.Sealer(c.o.Name, forChunks),
-		mark:  derive(c.secret.roots[0], "message ids "+c.o.Name, secretSize)}
+	r := &Returns{c: c, sealer: c.secret.Sealer(c.o.Name, forReturns),
+		parts: c.secret.Sealer(c.o.Name, forChunks)}
+	r.gather = gatherer{limit: r.chunk, store: func(ctx context.Context, bodies [][]byte) (uint64, error) {
+		return r.put(ctx, returnRecord{Bodies: bodies})
+	}}
+	return r
 }
 
-// Add appends a return and returns its sequence when a majority has it. The stream takes a return of
-// the same job and minion once within two minutes, from any member: repeated is true for others.
-// Further entries under Again and later repetitions are the caller's to recognize. Errors wrap
+// Add appends a return and returns the sequence of its entry when a majority has it. Errors wrap
 // ErrUnavailable, after which it may have been stored and Add may be called again, ErrBusy, ErrFull or
-// ErrTooLarge.
-func (r *Returns) Add(ctx context.Context, ret Return) (sequence uint64, repeated bool, err error) {
-	sequence, repeated, err = r.add(ctx, ret)
-	if err != nil {
-		return 0, false, fmt.Errorf("store return of %s for job %s: %w", ret.Minion, ret.JID, err)
+// ErrTooLarge. The stream may have a return twice: who reads it must recognize the second.
+func (r *Returns) Add(ctx context.Context, body []byte) (sequence uint64, err error) {
+	if len(body) > r.c.o.MaxReturn {
+		return 0, fmt.Errorf("%w: %d bytes, allowed are %d (return_max_bytes)", ErrTooLarge, len(body),
+			r.c.o.MaxReturn)
 	}
-	return sequence, repeated, nil
+	if len(body) <= r.chunk() {
+		return r.gather.add(ctx, body)
+	}
+	record, err := r.split(ctx, body)
+	if err != nil {
+		return 0, err
+	}
+	return r.put(ctx, record)
 }
 
-func (r *Returns) add(ctx context.Context, ret Return) (uint64, bool, error) {
-	if len(ret.Body) > r.c.o.MaxReturn {
-		return 0, false, fmt.Errorf("%w: %d bytes, allowed are %d (return_max_bytes)", ErrTooLarge,
-			len(ret.Body), r.c.o.MaxReturn)
-	}
-	record := returnRecord{JID: ret.JID, Minion: ret.Minion, Body: ret.Body}
-	if len(ret.Body) > r.chunk() {
-		var err error
-		if record, err = r.split(ctx, ret); err != nil {
-			return 0, false, err
-		}
-	}
+// put stores an entry.
+func (r *Returns) put(ctx context.Context, record returnRecord) (uint64, error) {
 	body, err := typed.Marshal(&record)
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
-	w := write{subject: r.c.subject(forReturns), stream: r.c.name(forReturns), id: r.id(ret), again: ret.Again,
-		body: r.sealer.Seal(body, r.c.name(forReturns))}
-	return r.c.store(ctx, w)
+	sequence, _, err := r.c.store(ctx, write{subject: r.c.subject(forReturns), stream: r.c.name(forReturns),
+		again: true, body: r.sealer.Seal(body, r.c.name(forReturns))})
+	return sequence, err
 }
-
-// id returns the message id of a return.
-func (r *Returns) id(ret Return) string { return messageID(r.mark, ret.JID, ret.Minion) }
 
 // chunk returns the size of parts that fits into a message of the present server.
 func (r *Returns) chunk() int {
@@ -104,14 +95,14 @@ func (r *Returns) chunk() int {
 }
 
 // split stores the parts of a large return, and returns the record that names them.
-func (r *Returns) split(ctx context.Context, ret Return) (returnRecord, error) {
-	record := returnRecord{JID: ret.JID, Minion: ret.Minion, Size: len(ret.Body), Group: rand.Text()}
+func (r *Returns) split(ctx context.Context, body []byte) (returnRecord, error) {
+	record := returnRecord{Size: len(body), Group: rand.Text()}
 	size := r.chunk()
-	if len(ret.Body)/size >= maxChunks {
-		return record, fmt.Errorf("%w: %d bytes in messages of %d", ErrTooLarge, len(ret.Body), size)
+	if len(body)/size >= maxChunks {
+		return record, fmt.Errorf("%w: %d bytes in messages of %d", ErrTooLarge, len(body), size)
 	}
-	for i := 0; i*size < len(ret.Body); i++ {
-		part := ret.Body[i*size : min((i+1)*size, len(ret.Body))]
+	for i := 0; i*size < len(body); i++ {
+		part := body[i*size : min((i+1)*size, len(body))]
 		sequence, _, err := r.c.store(ctx, write{subject: r.c.subject(forChunks), stream: r.c.name(forChunks),
 			id: record.Group + "." + strconv.Itoa(i), body: r.parts.Seal(part, record.Group, strconv.Itoa(i))})
 		if err != nil {
@@ -122,25 +113,25 @@ func (r *Returns) split(ctx context.Context, ret Return) (returnRecord, error) {
 	return record, nil
 }
 
-// Subscribe calls handle, in order, for each return after a sequence, 0 for all that the stream has,
+// Subscribe calls handle, in order, for each entry after a sequence, 0 for all that the stream has,
 // until ctx ends or handle fails. It outlives the loss of servers. An entry that cannot be read is
 // handed over with its Problem, so that the caller can log it and go on. Errors are those of handle,
-// or wrap ErrGap if returns are gone, or ErrRestarted if the stream is another.
-func (r *Returns) Subscribe(ctx context.Context, after uint64, handle func(Return) error) error {
+// or wrap ErrGap if entries are gone, or ErrRestarted if the stream is another.
+func (r *Returns) Subscribe(ctx context.Context, after uint64, handle func(ReturnEntry) error) error {
 	f := &follower{c: r.c, stream: r.c.name(forReturns), after: after, strict: true,
 		handle: func(m message) error {
-			ret, err := r.open(ctx, m.body)
+			entry, err := r.open(ctx, m.body)
 			if err != nil {
-				return fmt.Errorf("return %d: %w", m.sequence, err)
+				return fmt.Errorf("returns of entry %d: %w", m.sequence, err)
 			}
-			r.c.leaveOut(r.c.name(forReturns), m.sequence, ret.Problem)
-			ret.Sequence = m.sequence
-			return handle(ret)
+			r.c.leaveOut(r.c.name(forReturns), m.sequence, entry.Problem)
+			entry.Sequence = m.sequence
+			return handle(entry)
 		}}
 	return f.run(ctx)
 }
 
-// First returns the sequence of the oldest return that the stream has, or of the next one if it has
+// First returns the sequence of the oldest entry that the stream has, or of the next one if it has
 // none.
 func (r *Returns) First(ctx context.Context) (uint64, error) {
 	return r.c.firstSequence(ctx, r.c.name(forReturns))
@@ -151,35 +142,34 @@ func (r *Returns) Identity(ctx context.Context) (string, error) {
 	return r.c.identity(ctx, r.c.name(forReturns))
 }
 
-// Last returns the sequence of the newest return, 0 if there was none.
+// Last returns the sequence of the newest entry, 0 if there was none.
 func (r *Returns) Last(ctx context.Context) (uint64, error) {
 	return r.c.lastSequence(ctx, r.c.name(forReturns))
 }
 
-// open returns the return in a message. An error asks to stop; faults of the message alone are in
+// open returns the returns in a message. An error asks to stop; faults of the message alone are in
 // Problem.
-func (r *Returns) open(ctx context.Context, sealed []byte) (Return, error) {
+func (r *Returns) open(ctx context.Context, sealed []byte) (ReturnEntry, error) {
 	body, err := r.sealer.Open(sealed, r.c.name(forReturns))
 	if err != nil {
-		return Return{Problem: err}, nil
+		return ReturnEntry{Problem: err}, nil
 	}
-	record, err := readReturn(body)
+	record, err := readReturns(body)
 	if err != nil {
-		return Return{Problem: err}, nil //nolint:nilerr // one entry must not hold up the others
+		return ReturnEntry{Problem: err}, nil //nolint:nilerr // one entry must not hold up the others
 	}
-	ret := Return{JID: record.JID, Minion: record.Minion, Body: record.Body}
 	if record.Chunks == nil {
-		return ret, nil
+		return ReturnEntry{Returns: record.Bodies}, nil
 	}
-	ret.Body, err = r.join(ctx, record)
+	body, err = r.join(ctx, record)
 	if errors.Is(err, ErrIncomplete) || isForeign(err) {
-		ret.Body, ret.Problem, err = nil, err, nil
+		return ReturnEntry{Problem: err}, nil
 	}
-	return ret, err
+	return ReturnEntry{Returns: [][]byte{body}}, err
 }
 
-// readReturn decodes a record and checks its numbers.
-func readReturn(body []byte) (returnRecord, error) {
+// readReturns decodes a record and checks its numbers.
+func readReturns(body []byte) (returnRecord, error) {
 	var record returnRecord
 	limits := payload.WireLimits()
 	limits.Size = max(limits.Size, len(body))

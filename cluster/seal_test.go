@@ -124,11 +124,11 @@ func FuzzOpen(f *testing.F) {
 
 // FuzzRecords decodes the contents of sealed messages, which only other members can have written.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte("\x85\xa3jid\xa11\xa6minion\xa11\xa4body\xa11\xa4size\x05\xa6chunks\x91\x01"))
+	f.Add([]byte("\x83\xa6bodies\x92\xa11\xa12\xa4size\x05\xa6chunks\x91\x01"))
 	f.Add([]byte("\x84\xa2id\xa4web1\xaageneration\x01\xa6member\xa1a\xa4keys\x81\xa8accepted\xa1k"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if r, err := readReturn(in); err == nil && (r.Size < 0 || len(r.Chunks) > maxChunks) {
+		if r, err := readReturns(in); err == nil && (r.Size < 0 || len(r.Chunks) > maxChunks) {
 			t.Errorf("bad numbers in %+v", r)
 		}
 		if r, err := readKeys("web1", value{body: in, revision: 1}); err == nil && r.ID != "web1" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -137,7 +138,7 @@ func TestSubscribersNeedTheClusterKey(t *testing.T) {
 	ctx := patiently(t)
 	_, _, err := a.Publications().Publish(ctx, "", nil)
 	must(t, err)
-	_, _, err = a.Returns().Add(ctx, Return{JID: "1", Minion: "m"})
+	_, err = a.Returns().Add(ctx, nil)
 	must(t, err)
 	b := s.join(t, "b")
 	rewrite(t, s.key, keyB)
@@ -154,17 +155,17 @@ func TestSubscribersNeedTheClusterKey(t *testing.T) {
 	rewrite(t, s.key, keyB)
 	b.secret, err = LoadSecret(s.key)
 	must(t, err)
-	jobs, returns := make(chan Publication, 1), make(chan Return, 1)
+	jobs, returns := make(chan Publication, 1), make(chan ReturnEntry, 1)
 	following(t, func(ctx context.Context) error {
 		return b.Publications().Subscribe(ctx, 0, func(p Publication) error { jobs <- p; return nil })
 	})
 	following(t, func(ctx context.Context) error {
-		return b.Returns().Subscribe(ctx, 0, func(r Return) error { returns <- r; return nil })
+		return b.Returns().Subscribe(ctx, 0, func(r ReturnEntry) error { returns <- r; return nil })
 	})
 	if p := receive(t, jobs, 1)[0]; !errors.Is(p.Problem, ErrUnknownKey) || p.Serial != 1 || p.Body != nil {
 		t.Errorf("publications: %+v", p)
 	}
-	if r := receive(t, returns, 1)[0]; !errors.Is(r.Problem, ErrUnknownKey) || r.Sequence != 1 || r.JID != "" {
+	if r := receive(t, returns, 1)[0]; !errors.Is(r.Problem, ErrUnknownKey) || r.Sequence != 1 || r.Returns != nil {
 		t.Errorf("returns: %+v", r)
 	}
 	if all := b.UnknownKeys(); len(all) != 1 || all[0].Entries != 2 || all[0].Sequence != 1 {
@@ -172,36 +173,53 @@ func TestSubscribersNeedTheClusterKey(t *testing.T) {
 	}
 }
 
-func TestReturnsAreStoredOnce(t *testing.T) {
+// TestReturnsThatComeTogether adds returns from two members at once. Each is in the entry that Add has named.
+func TestReturnsThatComeTogether(t *testing.T) {
 	s := one(t)
-	a, b := s.join(t, "a").Returns(), s.join(t, "b").Returns()
+	members := []*Returns{s.join(t, "a").Returns(), s.join(t, "b").Returns()}
 	ctx := patiently(t)
-	add := func(r *Returns, jid, minion string, repeated bool) {
-		t.Helper()
-		_, again, err := r.Add(ctx, Return{JID: jid, Minion: minion, Body: []byte(jid + minion)})
-		if again != repeated || err != nil {
-			t.Errorf("Add of %s, %s: repeated %t, %v", jid, minion, again, err)
+	const each = 300
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	want := map[string]uint64{}
+	for m, r := range members {
+		for i := range each {
+			work.Go(func() {
+				body := fmt.Sprintf("%d.%d", m, i)
+				sequence, err := r.Add(ctx, []byte(body))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				want[body] = sequence
+			})
 		}
 	}
-	add(a, "1", "web1", false)
-	add(a, "1", "web1", true)
-	add(b, "1", "web1", true)
-	add(b, "1", "web2", false)
-	add(a, "2", "web1", false)
-	add(a, "1w", "eb1", false)
-	got := make(chan Return, 10)
+	work.Wait()
+	last, err := members[1].Last(ctx)
+	must(t, err)
+	if last > each {
+		t.Errorf("%d returns have %d entries", 2*each, last)
+	}
+	entries := make(chan ReturnEntry, last)
 	following(t, func(ctx context.Context) error {
-		return b.Subscribe(ctx, 0, func(r Return) error { got <- r; return nil })
+		return members[1].Subscribe(ctx, 0, func(e ReturnEntry) error { entries <- e; return nil })
 	})
-	for i, want := range []Return{
-		{1, "1", "web1", []byte("1web1"), nil, false}, {2, "1", "web2", []byte("1web2"), nil, false},
-		{3, "2", "web1", []byte("2web1"), nil, false}, {4, "1w", "eb1", []byte("1web1"), nil, false},
-	} {
-		r := receive(t, got, 1)[0]
-		if r.Sequence != want.Sequence || r.JID != want.JID || r.Minion != want.Minion ||
-			!bytes.Equal(r.Body, want.Body) || r.Problem != nil {
-			t.Errorf("entry %d is %+v, want %+v", i, r, want)
+	got := map[string]uint64{}
+	for n, e := range receive(t, entries, int(last)) {
+		if e.Sequence != uint64(n+1) || e.Problem != nil || len(e.Returns) > mostTogether {
+			t.Errorf("entry %d: sequence %d, %d returns, %v", n+1, e.Sequence, len(e.Returns), e.Problem)
 		}
+		for _, body := range e.Returns {
+			if got[string(body)] != 0 {
+				t.Errorf("return %s is there twice", body)
+			}
+			got[string(body)] = e.Sequence
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("read %v\nadded %v", got, want)
 	}
 }
 
@@ -235,11 +253,11 @@ func TestLargeReturns(t *testing.T) {
 	var bodies [][]byte
 	for i, size := range []int{r.chunk(), r.chunk() + 1, 1 << 20} {
 		bodies = append(bodies, bytes.Repeat([]byte{byte(i + 1)}, size))
-		_, _, err := r.Add(ctx, Return{JID: fmt.Sprint(i), Minion: "m", Body: bodies[i]})
+		_, err := r.Add(ctx, bodies[i])
 		must(t, err)
 	}
-	_, _, err := r.Add(ctx, Return{JID: "9", Minion: "m", Body: make([]byte, 1<<20+1)})
-	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "return of m for job 9") {
+	_, err := r.Add(ctx, make([]byte, 1<<20+1))
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "return_max_bytes") {
 		t.Errorf("Add beyond the limit: %v, want %v", err, ErrTooLarge)
 	}
 	if _, _, err := c.Publications().Publish(ctx, "", make([]byte, 64<<10)); !errors.Is(err, ErrTooLarge) {
@@ -251,18 +269,16 @@ func TestLargeReturns(t *testing.T) {
 	last, err := c.lastSequence(ctx, c.name(forChunks))
 	must(t, err)
 	must(t, stream.DeleteMsg(ctx, last-3))
-	got := make(chan Return, 10)
+	got := make(chan ReturnEntry, 10)
 	following(t, func(ctx context.Context) error {
-		return r.Subscribe(ctx, 0, func(r Return) error { got <- r; return nil })
+		return r.Subscribe(ctx, 0, func(r ReturnEntry) error { got <- r; return nil })
 	})
-	for i, ret := range receive(t, got, 3) {
+	for i, e := range receive(t, got, 3) {
 		switch {
-		case ret.JID != fmt.Sprint(i) || ret.Minion != "m":
-			t.Errorf("entry %d is of job %s", i, ret.JID)
-		case i == 2 && !errors.Is(ret.Problem, ErrIncomplete):
-			t.Errorf("without a part: %v, want %v", ret.Problem, ErrIncomplete)
-		case i < 2 && (ret.Problem != nil || !bytes.Equal(ret.Body, bodies[i])):
-			t.Errorf("entry %d has %d bytes of %d, %v", i, len(ret.Body), len(bodies[i]), ret.Problem)
+		case i == 2 && (!errors.Is(e.Problem, ErrIncomplete) || e.Returns != nil):
+			t.Errorf("without a part: %v, want %v", e.Problem, ErrIncomplete)
+		case i < 2 && (e.Problem != nil || len(e.Returns) != 1 || !bytes.Equal(e.Returns[0], bodies[i])):
+			t.Errorf("entry %d has %d returns, %v, want one of %d bytes", i, len(e.Returns), e.Problem, len(bodies[i]))
 		}
 	}
 }
@@ -290,7 +306,7 @@ func TestForgedReturnsDoNotHoldUpOthers(t *testing.T) {
 	c := s.join(t, "a")
 	r := c.Returns()
 	ctx := patiently(t)
-	_, _, err := r.Add(ctx, Return{JID: "1", Minion: "m"})
+	_, err := r.Add(ctx, []byte("1"))
 	must(t, err)
 	raw, err := c.js.Stream(ctx, c.name(forReturns))
 	must(t, err)
@@ -299,14 +315,15 @@ func TestForgedReturnsDoNotHoldUpOthers(t *testing.T) {
 	m.Data[len(m.Data)-1] ^= 1
 	_, err = c.js.Publish(ctx, c.subject(forReturns), m.Data)
 	must(t, err)
-	_, _, err = r.Add(ctx, Return{JID: "2", Minion: "m"})
+	_, err = r.Add(ctx, []byte("2"))
 	must(t, err)
-	got := make(chan Return, 10)
+	got := make(chan ReturnEntry, 10)
 	following(t, func(ctx context.Context) error {
-		return r.Subscribe(ctx, 0, func(r Return) error { got <- r; return nil })
+		return r.Subscribe(ctx, 0, func(r ReturnEntry) error { got <- r; return nil })
 	})
 	all := receive(t, got, 3)
-	if all[0].JID != "1" || !errors.Is(all[1].Problem, ErrSealed) || all[1].Sequence != 2 || all[2].JID != "2" {
+	if string(all[0].Returns[0]) != "1" || !errors.Is(all[1].Problem, ErrSealed) || all[1].Sequence != 2 ||
+		string(all[2].Returns[0]) != "2" {
 		t.Errorf("got %+v", all)
 	}
 }
@@ -318,16 +335,16 @@ func TestAFullStreamDropsTheOldest(t *testing.T) {
 	c := s.join(t, "a")
 	ctx := patiently(t)
 	for i := range 20 {
-		_, _, err := c.Returns().Add(ctx, Return{JID: fmt.Sprint(i), Minion: "m", Body: make([]byte, 100<<10)})
+		_, err := c.Returns().Add(ctx, bytes.Repeat([]byte{byte(i)}, 100<<10))
 		must(t, err)
 	}
-	err := c.Returns().Subscribe(ctx, 1, func(Return) error { return nil })
+	err := c.Returns().Subscribe(ctx, 1, func(ReturnEntry) error { return nil })
 	if !errors.Is(err, ErrGap) {
 		t.Errorf("Subscribe = %v, want %v", err, ErrGap)
 	}
 	last := errors.New("the last one")
-	err = c.Returns().Subscribe(ctx, 0, func(r Return) error {
-		if r.JID == "19" {
+	err = c.Returns().Subscribe(ctx, 0, func(r ReturnEntry) error {
+		if r.Returns[0][0] == 19 {
 			return last
 		}
 		return nil

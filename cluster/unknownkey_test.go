@@ -49,21 +49,21 @@ func TestEntriesOfAnUnknownKeyStopNobody(t *testing.T) {
 
 	_, _, err := c.Publications().Publish(ctx, "", []byte("job"))
 	must(t, err)
-	_, _, err = c.Returns().Add(ctx, Return{JID: "1", Minion: "m"})
+	_, err = c.Returns().Add(ctx, []byte("1"))
 	must(t, err)
 	_, err = values.Put(ctx, "good", []byte("value"))
 	must(t, err)
-	jobs, returns := make(chan Publication, 2), make(chan Return, 2)
+	jobs, returns := make(chan Publication, 2), make(chan ReturnEntry, 2)
 	following(t, func(ctx context.Context) error {
 		return c.Publications().Subscribe(ctx, 0, func(p Publication) error { jobs <- p; return nil })
 	})
 	following(t, func(ctx context.Context) error {
-		return c.Returns().Subscribe(ctx, 0, func(r Return) error { returns <- r; return nil })
+		return c.Returns().Subscribe(ctx, 0, func(r ReturnEntry) error { returns <- r; return nil })
 	})
 	if got := receive(t, jobs, 2); !errors.Is(got[0].Problem, ErrUnknownKey) || string(got[1].Body) != "job" {
 		t.Errorf("publications: %+v", got)
 	}
-	if got := receive(t, returns, 2); !errors.Is(got[0].Problem, ErrUnknownKey) || got[1].JID != "1" {
+	if got := receive(t, returns, 2); !errors.Is(got[0].Problem, ErrUnknownKey) || string(got[1].Returns[0]) != "1" {
 		t.Errorf("returns: %+v", got)
 	}
 	if got := receive(t, told(t, values, 0), 2); string(got[1].Body) != "value" || !values.Unread() || c.Values(Batches).Unread() {

@@ -100,7 +100,7 @@ func (m *Master) clusterSamples() []metrics.Sample {
 		sample("leader", "1 while this master leads the cluster, else 0",
 			func(c *member) uint64 { return oneIf(c.lead.leads()) }),
 		sample("orders_behind", "Jobs of the cluster that this master has not carried out yet", (*member).ordersBehind),
-		sample("returns_behind", "Returns of the cluster that this master has not stored yet", (*member).returnsBehind),
+		sample("returns_behind", "Entries with returns of the cluster that this master has not stored yet", (*member).returnsBehind),
 		sample("spooled_returns", "Returns that wait on the disk of this master for the cluster",
 			func(c *member) uint64 { return uint64(c.spool.Len()) }),
 		sample("key_conflicts_total", "Keys that two masters of the cluster have changed at one time",

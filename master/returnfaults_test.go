@@ -109,23 +109,16 @@ func TestAttemptsOfAnOwnReturnCountOnce(t *testing.T) {
 // TestLostAnswersToOwnReturns loses the answer about a return that the stream has: the repetition that
 // follows is the same return, and counts.
 func TestLostAnswersToOwnReturns(t *testing.T) {
-	for name, lose := range map[string]func(*returnsLog){
-		"and repeats it at once":   func(l *returnsLog) { l.loseAcks = 1 },
-		"and repeats it from disk": func(l *returnsLog) { l.unanswered = 1 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, log, a, b := returnPair(t)
-			lose(log)
-			id := job.NewID(time.Now().UTC().Add(-time.Hour))
-			a.send(t, "_return", "web1", returnOf("web1", id, true))
-			awaitOpen(t, func() bool { return a.returns.spool.Len() == 0 })
-			wantReturn(t, id, "web1", a, b)
-			same(t, "used on a", a.used("web1"), 1)
-			b.send(t, "_return", "web1", returnOf("web1", id, true)) // the minion moves, and repeats it
-			b.settle(t)
-			same(t, "used on b", b.used("web1"), 0)
-		})
-	}
+	_, log, a, b := returnPair(t)
+	log.unanswered = 1
+	id := job.NewID(time.Now().UTC().Add(-time.Hour))
+	a.send(t, "_return", "web1", returnOf("web1", id, true))
+	awaitOpen(t, func() bool { return a.returns.spool.Len() == 0 })
+	wantReturn(t, id, "web1", a, b)
+	same(t, "used on a", a.used("web1"), 1)
+	b.send(t, "_return", "web1", returnOf("web1", id, true)) // the minion moves, and repeats it
+	b.settle(t)
+	same(t, "used on b", b.used("web1"), 0)
 }
 
 // TestReturnsOnDiskDoNotHoldUpOthers has returns on disk that are too large for the cluster and that this
@@ -332,7 +325,7 @@ func TestJobOfALowerMasterAtAMemberThatIsCutOff(t *testing.T) {
 }
 
 // TestReturnThatIsNotKeptIsAnnouncedOnce loses the answer about returns that go to no job cache. They are
-// handed on from disk when the stream has forgotten them.
+// handed on from disk.
 func TestReturnThatIsNotKeptIsAnnouncedOnce(t *testing.T) {
 	_, log, a, b := returnPair(t)
 	load := a.load("web1", "list", "test.ping", []any{})
@@ -353,7 +346,6 @@ func TestReturnThatIsNotKeptIsAnnouncedOnce(t *testing.T) {
 			log.mu.Unlock()
 			b.send(t, "_return", "web1", returnOf("web1", id, true))
 			same(t, "on disk", b.returns.spool.Len(), 1)
-			log.forget()
 			b.store(t)
 			awaitOpen(t, func() bool { return b.returns.spool.Len() == 0 })
 			for _, m := range []*returnMember{a, b} {
@@ -363,6 +355,29 @@ func TestReturnThatIsNotKeptIsAnnouncedOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRepeatedReturnThatIsNotKept has a minion repeat a return that goes to no job cache at another member, and
+// the stream have one twice in an entry.
+func TestRepeatedReturnThatIsNotKept(t *testing.T) {
+	_, _, a, b := returnPair(t)
+	load := a.load("web1", "list", "test.ping", []any{})
+	load.Set("kwargs", data.NewMap("nocache", true))
+	reply, err := a.pub.publish(t.Context(), commandOf(t, "publish", "", load))
+	must(t, err)
+	id := job.ID(reply.(*data.Map).Value("load").(*data.Map).Text("jid"))
+	for _, m := range []*returnMember{a, b, a} {
+		m.send(t, "_return", "web1", returnOf("web1", id, true))
+	}
+	for _, m := range []*returnMember{a, b} {
+		m.settle(t)
+		same(t, "announced by "+m.orders.member, m.announced(t), retTag(id, "web1"))
+	}
+	for i, at := range []place{{9, "x"}, {9, "x"}, {9, "y"}, {10, "x"}} {
+		if got := a.returns.seen.repeated("1 web1", at); got != (i > 1) {
+			t.Errorf("place %d: repeated %t", i, got)
+		}
 	}
 }
 
@@ -379,8 +394,8 @@ func TestReturnsAreAnnouncedOnceAfterALossOfNATS(t *testing.T) {
 		_, _, err = log.Publish(t.Context(), "", body)
 		must(t, err)
 	}
-	m.returns.finish(1)
-	m.returns.finish(3)
+	m.returns.done.finish(1)
+	m.returns.done.finish(3)
 	m.store(t)
 	m.settle(t)
 	same(t, "announced", m.announced(t), retTag(job.NoCache, "db1"))

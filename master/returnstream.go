@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/payload/compress"
 	"github.com/brineproject/brine/payload/typed"
 	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/transport"
 )
 
 const (
@@ -26,17 +27,17 @@ const (
 	// returnsAtOnce is how many returns are stored at one time. The job cache writes those that wait
 	// for it together.
 	returnsAtOnce = 128
-	// mostBehind is how many returns this member may be behind the stream and still take new ones for
-	// it. What comes then goes to its disk.
-	mostBehind = 20_000
+	// mostBehind is how many entries this member may be behind the stream and still take returns for
+	// it. What comes then goes to its disk. Full entries of so many have half a gigabyte.
+	mostBehind = 4000
 	// spoolPause is the wait between two attempts to hand on what is on this member's disk.
 	spoolPause = time.Second
 )
 
 // clusterReturns is what the master needs of cluster.Returns.
 type clusterReturns interface {
-	Add(ctx context.Context, ret cluster.Return) (sequence uint64, repeated bool, err error)
-	Subscribe(ctx context.Context, after uint64, handle func(cluster.Return) error) error
+	Add(ctx context.Context, body []byte) (sequence uint64, err error)
+	Subscribe(ctx context.Context, after uint64, handle func(cluster.ReturnEntry) error) error
 	First(ctx context.Context) (uint64, error)
 	Last(ctx context.Context) (uint64, error)
 	Identity(ctx context.Context) (string, error)
@@ -52,7 +53,7 @@ type spool interface {
 	Bytes() (used, limit int64)
 }
 
-// A clusterReturn is an entry in the stream of returns.
+// A clusterReturn is a return in the stream.
 type clusterReturn struct {
 	Member  string `codec:"member"` // that received it
 	JID     string `codec:"jid"`
@@ -95,7 +96,7 @@ type returnStream struct {
 	start  atomic.Uint64 // the end of the stream when this member started
 
 	pending ownPending
-	seen    nonces // of returns that are not kept
+	seen    announced // returns that are not kept
 }
 
 // add implements returnLog.
@@ -176,15 +177,11 @@ func (s *returnStream) hand(ctx context.Context, r *clusterReturn) error {
 	if err != nil {
 		return err
 	}
-	sequence, repeated, err := s.log.Add(ctx, cluster.Return{JID: r.dedupName(), Minion: r.Minion, Body: body,
-		Again: s.ret.keeps(&admitted{job: &returners.Job{NoCache: r.NoCache}})})
+	sequence, err := s.log.Add(ctx, body)
 	if err != nil {
 		return err
 	}
 	s.last.Store(sequence)
-	if repeated {
-		s.pending.repeats(r.Nonce, sequence, s.done.has)
-	}
 	return nil
 }
 
@@ -197,17 +194,18 @@ func (s *returnStream) tellTooLarge(r *clusterReturn, err error) {
 // from it before this member has stored them.
 func (s *returnStream) behind() error {
 	if at, last := s.done.now(), s.last.Load(); at+mostBehind < last {
-		return fmt.Errorf("this master is %d returns behind its cluster", last-at)
+		return fmt.Errorf("this master is %d entries of returns behind its cluster", last-at)
 	}
 	return nil
 }
 
-// dedupName returns what tells the returns of a minion apart: returns without a job are all different.
-func (r *clusterReturn) dedupName() string {
+// subject returns what a return is about. A minion returns to a job once; returns without a job are all
+// different.
+func (r *clusterReturn) subject() string {
 	if jid := job.ID(r.JID); jid == job.NoCache || jid == job.Req {
 		return r.Nonce
 	}
-	return r.JID
+	return r.JID + " " + r.Minion
 }
 
 // handOn passes what is on this member's disk to the cluster, until ctx ends.
@@ -352,55 +350,70 @@ func (s *returnStream) run(ctx context.Context) error {
 
 // read stores the returns after a sequence, several at once, until the stream fails or ctx ends.
 func (s *returnStream) read(ctx context.Context, after uint64) error {
-	var work sync.WaitGroup
-	defer work.Wait()
-	room := make(chan struct{}, returnsAtOnce)
+	crew := transport.NewCrew(returnsAtOnce, func(do func()) { do() })
+	defer crew.Dismiss(math.MaxInt64) // ctx ends their work
 	begun := after > 0
-	return s.log.Subscribe(ctx, after, func(ret cluster.Return) error {
+	return s.log.Subscribe(ctx, after, func(e cluster.ReturnEntry) error {
 		if !begun {
-			s.done.reset(ret.Sequence - 1) // the stream begins there
+			s.done.reset(e.Sequence - 1) // the stream begins there
 			begun = true
 		}
-		if s.done.has(ret.Sequence) { // before the stream was followed anew
+		switch {
+		case s.done.has(e.Sequence): // before the stream was followed anew
+			return nil
+		case errors.Is(e.Problem, cluster.ErrUnknownKey):
+			s.done.leaveOut(e.Sequence)
+			return nil
+		case e.Problem != nil:
+			s.ignore(e.Sequence, e.Problem)
+		}
+		if len(e.Returns) == 0 {
+			s.done.finish(e.Sequence)
 			return nil
 		}
-		select {
-		case room <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
+		var left atomic.Int64
+		left.Store(int64(len(e.Returns)))
+		for _, body := range e.Returns {
+			do := func() {
+				if s.take(ctx, e.Sequence, body) && left.Add(-1) == 0 {
+					s.done.finish(e.Sequence)
+				}
+			}
+			if crew.Submit(do) {
+				continue
+			}
+			select {
+			case crew.Queue() <- do:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		work.Go(func() {
-			defer func() { <-room }()
-			s.take(ctx, ret)
-		})
 		return nil
 	})
 }
 
-// take stores one return. It tries again until that succeeds.
-func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
-	if errors.Is(ret.Problem, cluster.ErrUnknownKey) {
-		s.done.leaveOut(ret.Sequence)
-		s.pending.passed(ret.Sequence)
-		return
-	}
-	r, err := parseReturn(ret.Body)
-	if ret.Problem != nil || err != nil {
-		s.base.log.WithError(errors.Join(ret.Problem, err)).Errorf("entry %d of the cluster's returns is ignored",
-			ret.Sequence)
-		s.finish(ret.Sequence)
-		return
+func (s *returnStream) ignore(sequence uint64, why error) {
+	s.base.log.WithError(why).Errorf("a return in entry %d of the cluster's stream is ignored", sequence)
+}
+
+// take stores a return of an entry. It tries again until that succeeds, and returns false if ctx ends
+// before.
+func (s *returnStream) take(ctx context.Context, sequence uint64, body []byte) bool {
+	r, err := parseReturn(body)
+	if err != nil {
+		s.ignore(sequence, err)
+		return true
 	}
 	if s.awaitOrder(ctx, r) != nil {
-		return
+		return false
 	}
 	counts := false
 	for {
-		stored, err := s.apply(ctx, r, ret.Sequence)
+		stored, err := s.apply(ctx, r, sequence)
 		counts = counts || stored
 		switch {
 		case ctx.Err() != nil:
-			return
+			return false
 		case err == nil:
 		case isRefusal(err):
 			s.tellRefused(r, err)
@@ -408,13 +421,12 @@ func (s *returnStream) take(ctx context.Context, ret cluster.Return) {
 			s.quiet.Warnf(s.base.log.WithError(err), "returns of the cluster",
 				"return of minion %s for job %s cannot be stored here; trying again", r.Minion, r.JID)
 			if clock.Sleep(ctx, applyPause) != nil {
-				return
+				return false
 			}
 			continue
 		}
 		s.pending.settle(r.Nonce, counts)
-		s.finish(ret.Sequence)
-		return
+		return true
 	}
 }
 
@@ -425,12 +437,6 @@ func (s *returnStream) awaitOrder(ctx context.Context, r *clusterReturn) error {
 		return nil
 	}
 	return s.orders.reach(ctx, r.After)
-}
-
-// finish notes that an entry is carried out, or skipped.
-func (s *returnStream) finish(sequence uint64) {
-	s.done.finish(sequence)
-	s.pending.passed(sequence)
 }
 
 // apply stores the return of an entry, and announces it unless the entry is older than this member's start.
@@ -449,7 +455,7 @@ func (s *returnStream) apply(
 	if a.job, a.fresh, err = s.jobOf(ctx, r); err != nil {
 		return false, err
 	}
-	if !s.ret.keeps(a) && s.seen.repeated(r.Nonce, sequence) {
+	if !s.ret.keeps(a) && s.seen.repeated(r.subject(), place{sequence, r.Nonce}) {
 		return false, nil
 	}
 	counts, err = s.ret.put(ctx, a)

@@ -37,7 +37,7 @@ type returnsLog struct {
 
 func newReturnsLog() *returnsLog { return &returnsLog{streamLog: newStreamLog()} }
 
-func (l *returnsLog) Add(ctx context.Context, r cluster.Return) (uint64, bool, error) {
+func (l *returnsLog) Add(ctx context.Context, body []byte) (uint64, error) {
 	l.mu.Lock()
 	fault, limit := l.fault, l.limit
 	silent := l.unanswered > 0
@@ -46,21 +46,25 @@ func (l *returnsLog) Add(ctx context.Context, r cluster.Return) (uint64, bool, e
 	}
 	l.mu.Unlock()
 	if fault != nil {
-		return 0, false, fault
+		return 0, fault
 	}
-	if limit > 0 && len(r.Body) > limit {
-		return 0, false, fmt.Errorf("%w: %d bytes", cluster.ErrTooLarge, len(r.Body))
+	if limit > 0 && len(body) > limit {
+		return 0, fmt.Errorf("%w: %d bytes", cluster.ErrTooLarge, len(body))
 	}
-	at, repeated, err := l.Publish(ctx, r.JID+"\x00"+r.Minion, r.Body)
+	at, _, err := l.Publish(ctx, "", body)
 	if silent && err == nil {
 		err = fmt.Errorf("%w: no answer", cluster.ErrUnavailable)
 	}
-	return at, repeated, err
+	return at, err
 }
 
-func (l *returnsLog) Subscribe(ctx context.Context, after uint64, handle func(cluster.Return) error) error {
+func (l *returnsLog) Subscribe(ctx context.Context, after uint64, handle func(cluster.ReturnEntry) error) error {
 	return l.streamLog.Subscribe(ctx, after, func(p cluster.Publication) error {
-		return handle(cluster.Return{Sequence: p.Serial, Body: p.Body, Problem: p.Problem})
+		e := cluster.ReturnEntry{Sequence: p.Serial, Problem: p.Problem}
+		if p.Problem == nil {
+			e.Returns = [][]byte{p.Body}
+		}
+		return handle(e)
 	})
 }
 
@@ -68,13 +72,6 @@ func (l *returnsLog) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = err
-}
-
-// forget makes the stream take again what it had, as after two minutes.
-func (l *returnsLog) forget() {
-	l.streamLog.mu.Lock()
-	defer l.streamLog.mu.Unlock()
-	clear(l.names)
 }
 
 // A returnMember is a master of a cluster with both streams in memory.
@@ -185,27 +182,21 @@ func wantReturn(t *testing.T, id job.ID, minion string, members ...*returnMember
 }
 
 // TestReturnsReachAllMembers has a minion return to another member than that which took the order,
-// and then again: with the same value, and with another one, within the memory of the stream and
-// after.
+// and then again: with the same value, and with another one.
 func TestReturnsReachAllMembers(t *testing.T) {
-	_, log, a, b := returnPair(t)
+	_, _, a, b := returnPair(t)
 	id := jids(1)[0]
 	a.order(t, t.Context(), id)
 	b.send(t, "_return", "web1", returnOf("web1", id, "first"))
 	wantReturn(t, id, "web1", a, b)
-	for _, later := range []bool{false, true} {
-		for _, value := range []string{"first", "second"} {
-			if later {
-				log.forget()
+	for _, value := range []string{"first", "second"} {
+		a.send(t, "_return", "web1", returnOf("web1", id, value))
+		for _, m := range []*returnMember{a, b} {
+			m.settle(t)
+			if tags := m.announced(t); len(tags) > 0 {
+				t.Errorf("%q again: %s announces %q", value, m.orders.member, tags)
 			}
-			a.send(t, "_return", "web1", returnOf("web1", id, value))
-			for _, m := range []*returnMember{a, b} {
-				m.settle(t)
-				if tags := m.announced(t); len(tags) > 0 {
-					t.Errorf("%q again, later: %v: %s announces %q", value, later, m.orders.member, tags)
-				}
-				same(t, "kept", m.kept(id), []string{"web1"})
-			}
+			same(t, "kept", m.kept(id), []string{"web1"})
 		}
 	}
 	if !a.says("refused") || !b.says("refused") {
@@ -286,15 +277,13 @@ func (m *returnMember) used(minion string) int {
 	return 0
 }
 
-// TestRepeatedOwnReturnsCountOnce sends the result of a job that nobody ordered several times, within
-// the memory of the stream and after it.
+// TestRepeatedOwnReturnsCountOnce sends the result of a job that nobody ordered several times.
 func TestRepeatedOwnReturnsCountOnce(t *testing.T) {
-	_, log, a, b := returnPair(t)
+	_, _, a, b := returnPair(t)
 	id := job.NewID(time.Now().UTC().Add(-time.Hour))
 	for i := range 6 {
 		if i > 3 {
 			a.settle(t)
-			log.forget()
 		}
 		a.send(t, "_return", "web1", returnOf("web1", id, true))
 	}
@@ -431,7 +420,7 @@ func TestReturnThatAnotherMemberHasAdmitted(t *testing.T) {
 	body, err := typed.Marshal(&clusterReturn{Member: "c", JID: string(id), Minion: "leaf1", Load: load,
 		After: 1})
 	must(t, err)
-	_, _, err = log.Add(t.Context(), cluster.Return{JID: string(id), Minion: "leaf1", Body: body})
+	_, err = log.Add(t.Context(), body)
 	must(t, err)
 	wantReturn(t, id, "leaf1", a, b)
 	j, err := b.jobs.Job(t.Context(), id)
@@ -452,7 +441,7 @@ func TestReturnOfALostStreamOfOrders(t *testing.T) {
 	body, err := typed.Marshal(&clusterReturn{Member: "b", JID: string(id), Minion: "web1", Load: load,
 		After: 1000, Orders: "lost"})
 	must(t, err)
-	_, _, err = log.Add(t.Context(), cluster.Return{JID: string(id), Minion: "web1", Body: body})
+	_, err = log.Add(t.Context(), body)
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), cluster.DeposedTime)
 	defer cancel()
