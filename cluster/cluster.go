@@ -45,7 +45,7 @@
 // stays readable. Without a quorum for five seconds a member connects to another server, since its own
 // may be cut off from the others. After the loss of a server, nats-server 2.9 takes 4 to 9 s to elect a
 // new leader of a stream. Publish methods repeat a write under one message id until their context ends, so a
-// lost acknowledgement causes no second message.
+// lost acknowledgement causes no second message. Returns are the exception: see [Returns.Add].
 //
 // Several replicas need nats-server 2.10.29 or later: with 2.9.10 tests find acknowledged messages
 // lost, and replicas with different messages under one sequence, after a leader stood still for

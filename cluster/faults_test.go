@@ -30,13 +30,19 @@ type load struct {
 	unclear      map[string]bool   // publications without an acknowledgement
 }
 
+// returnersOfMember is how many goroutines add returns to a member at the same time.
+const returnersOfMember = 8
+
 func startLoad(t *testing.T, members []*Cluster) *load {
 	t.Helper()
 	l := &load{members: members, stop: make(chan struct{}), publications: map[uint64]string{},
 		returns: map[string]uint64{}, unclear: map[string]bool{}}
 	for i, m := range members {
 		l.work.Go(func() { l.publish(t, m.Publications(), i) })
-		l.work.Go(func() { l.giveBack(t, m.Returns(), i) })
+		r := m.Returns()
+		for n := range returnersOfMember {
+			l.work.Go(func() { l.giveBack(t, r, fmt.Sprint(i, "-", n)) })
+		}
 	}
 	return l
 }
@@ -73,9 +79,9 @@ func (l *load) publish(t *testing.T, p *Publications, member int) {
 }
 
 // giveBack adds each return until it is acknowledged, as a master does that has it on its disk.
-func (l *load) giveBack(t *testing.T, r *Returns, member int) {
+func (l *load) giveBack(t *testing.T, r *Returns, name string) {
 	for n := 0; !l.over(); n++ {
-		jid := fmt.Sprintf("%d.%d", member, n)
+		jid := fmt.Sprintf("%s.%d", name, n)
 		for {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			sequence, err := r.Add(ctx, []byte(jid))

@@ -194,9 +194,12 @@ func TestNATSCannotUndoADecision(t *testing.T) {
 	must(t, k.Move("web1", pki.Accepted, pki.Rejected))
 	other, err := c.last(ctx, k.b.stream, k.b.subject(encode("web2")))
 	must(t, err)
-	for name, body := range map[string][]byte{"an earlier record": accepted.Data,
-		"the record of another": other.Data, "rubbish": []byte("x"), "nothing": nil} {
-		ack, err := c.js.Publish(ctx, subject, body)
+	for _, put := range []struct {
+		name string
+		body []byte
+	}{{"an earlier record", accepted.Data}, {"the record of another", other.Data}, {"nothing", nil}, {"rubbish", []byte("x")}} {
+		name := put.name
+		ack, err := c.js.Publish(ctx, subject, put.body)
 		must(t, err)
 		must(t, k.Put(pki.Pending, fmt.Sprint("after ", ack.Sequence), texts.A))
 		eventually(t, "the key written afterwards", func() bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/payload/typed"
 )
 
-// ErrIncomplete is wrapped by Return.Problem if parts of a large return are gone.
+// ErrIncomplete is wrapped by ReturnEntry.Problem if parts of a large return are gone.
 var ErrIncomplete = errors.New("parts of the return are missing")
 
 // chunkSize is the most that a part of a large return has, in bytes.
@@ -45,6 +45,7 @@ type ReturnEntry struct {
 // returnRecord is what the stream has for an entry.
 type returnRecord struct {
 	Bodies [][]byte `codec:"bodies,omitempty"`
+	Body   []byte   `codec:"body,omitempty"`   // the only return, as members of the first form wrote it
 	Size   int      `codec:"size,omitempty"`   // of a large return, which is alone
 	Group  string   `codec:"group,omitempty"`  // of its parts
 	Chunks []uint64 `codec:"chunks,omitempty"` // their sequences in the stream of chunks
@@ -69,7 +70,14 @@ func (r *Returns) Add(ctx context.Context, body []byte) (sequence uint64, err er
 			r.c.o.MaxReturn)
 	}
 	if len(body) <= r.chunk() {
-		return r.gather.add(ctx, body)
+		if len(body) > togetherBytes/2 { // few others would fit
+			sequence, err = r.put(ctx, returnRecord{Bodies: [][]byte{body}})
+		} else {
+			sequence, err = r.gather.add(ctx, body)
+		}
+		if !errors.Is(err, ErrTooLarge) || len(body) <= r.chunk() { // else the server is another one now
+			return sequence, err
+		}
 	}
 	record, err := r.split(ctx, body)
 	if err != nil {
@@ -179,6 +187,12 @@ func readReturns(body []byte) (returnRecord, error) {
 	if record.Size < 0 || len(record.Chunks) > maxChunks || record.Chunks == nil && record.Size > 0 {
 		return record, fmt.Errorf("%w: a return of %d bytes in %d parts", payload.ErrInvalid, record.Size,
 			len(record.Chunks))
+	}
+	if record.Body != nil {
+		record.Bodies = [][]byte{record.Body}
+	}
+	if record.Chunks == nil && len(record.Bodies) == 0 {
+		return record, fmt.Errorf("%w: an entry without a return", payload.ErrInvalid)
 	}
 	return record, nil
 }

@@ -283,6 +283,17 @@ func TestLargeReturns(t *testing.T) {
 	}
 }
 
+// TestReturnsOfTheFirstForm reads entries as members wrote them that had one for each return, and one without any.
+func TestReturnsOfTheFirstForm(t *testing.T) {
+	r, err := readReturns([]byte("\x83\xa3jid\xa11\xa6minion\xa1m\xa4body\xa2ok"))
+	if err != nil || len(r.Bodies) != 1 || string(r.Bodies[0]) != "ok" {
+		t.Errorf("got %q, %v", r.Bodies, err)
+	}
+	if r, err := readReturns([]byte("\x81\xa3jid\xa11")); err == nil {
+		t.Errorf("an entry without a return is %+v", r)
+	}
+}
+
 func TestForgedPublicationsDoNotHoldUpOthers(t *testing.T) {
 	c := one(t).join(t, "a")
 	p := c.Publications()

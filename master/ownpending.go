@@ -43,36 +43,3 @@ func (p *ownPending) forget() {
 	defer p.mu.Unlock()
 	clear(p.returns)
 }
-
-// mostNoted is how many returns an announced notes before it drops the oldest ones.
-const mostNoted = 1 << 15
-
-// announced remembers the returns that no job cache keeps, so that one that the stream has twice is announced
-// once. It keeps the last ones by number, not by time: while the cluster is lost there are no new ones, and what
-// waits on disk comes first after that.
-type announced struct {
-	mu        sync.Mutex
-	last, old map[string]place // by what the return is about
-}
-
-// A place tells a return in the stream: its entry, and the nonce by which it differs from others there.
-type place struct {
-	sequence uint64
-	nonce    string
-}
-
-// repeated reports whether something was noted for another place, and notes it otherwise.
-func (n *announced) repeated(subject string, at place) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, known := range []map[string]place{n.last, n.old} {
-		if before, ok := known[subject]; ok {
-			return before != at
-		}
-	}
-	if n.last == nil || len(n.last) >= mostNoted {
-		n.last, n.old = map[string]place{}, n.last
-	}
-	n.last[subject] = at
-	return false
-}

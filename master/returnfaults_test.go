@@ -358,8 +358,8 @@ func TestReturnThatIsNotKeptIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// TestRepeatedReturnThatIsNotKept has a minion repeat a return that goes to no job cache at another member, and
-// the stream have one twice in an entry.
+// TestRepeatedReturnThatIsNotKept has a minion repeat a return that goes to no job cache at another member. Of
+// two in one entry the second is a repetition, too.
 func TestRepeatedReturnThatIsNotKept(t *testing.T) {
 	_, _, a, b := returnPair(t)
 	load := a.load("web1", "list", "test.ping", []any{})

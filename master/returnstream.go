@@ -28,7 +28,8 @@ const (
 	// for it together.
 	returnsAtOnce = 128
 	// mostBehind is how many entries this member may be behind the stream and still take returns for
-	// it. What comes then goes to its disk. Full entries of so many have half a gigabyte.
+	// it. What comes then goes to its disk. So many entries of several returns have half a gigabyte at
+	// most, those of a single return each four times as much.
 	mostBehind = 4000
 	// spoolPause is the wait between two attempts to hand on what is on this member's disk.
 	spoolPause = time.Second
@@ -65,7 +66,7 @@ type clusterReturn struct {
 	Orders  string `codec:"orders,omitempty"` // identity of their stream
 	NoCache bool   `codec:"nocache,omitempty"`
 	Own     bool   `codec:"own,omitempty"`
-	Nonce   string `codec:"nonce,omitempty"` // by which a return is known that the stream has twice
+	Nonce   string `codec:"nonce,omitempty"` // by which a return is known that was added twice
 	// its member did not know the job, and could not learn whether the cluster does. After is then set when
 	// the return is added to the stream
 	Unsure bool `codec:"unsure,omitempty"`
@@ -92,15 +93,19 @@ type returnStream struct {
 	orders *orderStream
 	done   *position
 	spool  spool
-	last   atomic.Uint64 // sequence of the last return that this member has added
+	last   atomic.Uint64 // sequence of the last entry to which this member has added
 	start  atomic.Uint64 // the end of the stream when this member started
 
 	pending ownPending
 	seen    announced // returns that are not kept
+	kept    recent    // those that are
 }
 
 // add implements returnLog.
 func (s *returnStream) add(ctx context.Context, a *admitted) error {
+	if s.ret.keeps(a) && s.kept.has(subjectOf(a.jid, a.minion)) && s.ret.has(ctx, a.jid, a.minion) {
+		return s.ret.keep(ctx, a) // a repetition, or a second return that is refused
+	}
 	r := s.recordOf(a)
 	if a.own {
 		s.pending.add(r.Nonce, a.minion, len(a.raw))
@@ -179,7 +184,7 @@ func (s *returnStream) hand(ctx context.Context, r *clusterReturn) error {
 	}
 	sequence, err := s.log.Add(ctx, body)
 	if err != nil {
-		return err
+		return fmt.Errorf("store return of minion %s for job %s in the cluster: %w", r.Minion, r.JID, err)
 	}
 	s.last.Store(sequence)
 	return nil
@@ -205,8 +210,10 @@ func (r *clusterReturn) subject() string {
 	if jid := job.ID(r.JID); jid == job.NoCache || jid == job.Req {
 		return r.Nonce
 	}
-	return r.JID + " " + r.Minion
+	return subjectOf(job.ID(r.JID), r.Minion)
 }
+
+func subjectOf(id job.ID, minion string) string { return string(id) + " " + minion }
 
 // handOn passes what is on this member's disk to the cluster, until ctx ends.
 func (s *returnStream) handOn(ctx context.Context) error {
@@ -293,7 +300,8 @@ func isRefusal(err error) bool {
 }
 
 func (s *returnStream) tellRefused(r *clusterReturn, err error) {
-	s.base.log.WithError(err).Warnf("Return of minion %s for job %s refused", r.Minion, r.JID)
+	s.quiet.Warnf(s.base.log.WithError(err), "refused "+r.Minion, "Return of minion %s for job %s refused", r.Minion,
+		r.JID)
 }
 
 func parseReturn(body []byte) (*clusterReturn, error) {
@@ -351,7 +359,8 @@ func (s *returnStream) run(ctx context.Context) error {
 // read stores the returns after a sequence, several at once, until the stream fails or ctx ends.
 func (s *returnStream) read(ctx context.Context, after uint64) error {
 	crew := transport.NewCrew(returnsAtOnce, func(do func()) { do() })
-	defer crew.Dismiss(math.MaxInt64) // ctx ends their work
+	defer crew.Dismiss(math.MaxInt64) // when their work is done, or ctx ends
+	var order lines                   // returns to the same job of the same minion: all members keep the same one
 	begun := after > 0
 	return s.log.Subscribe(ctx, after, func(e cluster.ReturnEntry) error {
 		if !begun {
@@ -365,17 +374,21 @@ func (s *returnStream) read(ctx context.Context, after uint64) error {
 			s.done.leaveOut(e.Sequence)
 			return nil
 		case e.Problem != nil:
-			s.ignore(e.Sequence, e.Problem)
-		}
-		if len(e.Returns) == 0 {
+			s.base.log.WithError(e.Problem).Errorf("entry %d of the cluster's returns is ignored", e.Sequence)
 			s.done.finish(e.Sequence)
 			return nil
 		}
+		all := s.parse(e)
 		var left atomic.Int64
-		left.Store(int64(len(e.Returns)))
-		for _, body := range e.Returns {
+		left.Store(int64(len(all)))
+		if len(all) == 0 {
+			s.done.finish(e.Sequence)
+		}
+		for _, r := range all {
+			place := order.join(r.subject())
 			do := func() {
-				if s.take(ctx, e.Sequence, body) && left.Add(-1) == 0 {
+				defer place.end()
+				if place.await(ctx) && s.take(ctx, e.Sequence, r) && left.Add(-1) == 0 {
 					s.done.finish(e.Sequence)
 				}
 			}
@@ -392,18 +405,22 @@ func (s *returnStream) read(ctx context.Context, after uint64) error {
 	})
 }
 
-func (s *returnStream) ignore(sequence uint64, why error) {
-	s.base.log.WithError(why).Errorf("a return in entry %d of the cluster's stream is ignored", sequence)
+// parse returns the returns of an entry that can be read.
+func (s *returnStream) parse(e cluster.ReturnEntry) (all []*clusterReturn) {
+	for i, body := range e.Returns {
+		r, err := parseReturn(body)
+		if err != nil {
+			s.base.log.WithError(err).Errorf("return %d of entry %d of the cluster's returns is ignored", i+1, e.Sequence)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // take stores a return of an entry. It tries again until that succeeds, and returns false if ctx ends
 // before.
-func (s *returnStream) take(ctx context.Context, sequence uint64, body []byte) bool {
-	r, err := parseReturn(body)
-	if err != nil {
-		s.ignore(sequence, err)
-		return true
-	}
+func (s *returnStream) take(ctx context.Context, sequence uint64, r *clusterReturn) bool {
 	if s.awaitOrder(ctx, r) != nil {
 		return false
 	}
@@ -426,6 +443,9 @@ func (s *returnStream) take(ctx context.Context, sequence uint64, body []byte) b
 			continue
 		}
 		s.pending.settle(r.Nonce, counts)
+		if !r.NoCache {
+			s.kept.note(r.subject())
+		}
 		return true
 	}
 }

@@ -134,8 +134,8 @@ func (m *module) mark() (Mark, error) {
 // is up, silent (no sign of life for more than five seconds) or stopped. minions counts those that are
 // connected to a member, as far as this one knows.
 //
-// orders_behind and returns_behind count what other members have taken and this one has not carried out
-// yet, as of the time checked. returns_in_spool wait on the disk of this master until NATS takes them.
+// orders_behind and returns_behind count the entries of the cluster that this one has not carried out
+// yet, as of the time checked; an entry can have several returns. returns_in_spool wait on the disk of this master until NATS takes them.
 // keys_waiting are ids whose keys are not yet the same in its files and in the cluster. unknown_keys is
 // there if this master has left out entries that are sealed with a cluster key which its key file lacks.
 // Copy the key file from another member and restart, unless a stranger writes to NATS.
