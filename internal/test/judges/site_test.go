@@ -5,7 +5,6 @@ package judges_test
 import (
 	"context"
 	"fmt"
-
 	"net/http"
 	"os"
 	"os/user"
@@ -20,6 +19,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/test/freeport"
+	"github.com/brineproject/brine/internal/test/installedsalt"
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
@@ -74,9 +74,9 @@ func directory(t *testing.T, variable, file string) string {
 func start(t *testing.T, api, master maker) *site {
 	t.Helper()
 	s := &site{api: api, master: master, dir: testsalt.Dir(t), minions: map[string]*testsalt.Minion{}}
-	var real *installed
+	var real *installedsalt.Salt
 	if api == salt || master == salt {
-		real = findSalt(t)
+		real = installedsalt.Find(t)
 	}
 	ports := freeport.New(t, 3)
 	s.configure(t, ports)
@@ -89,7 +89,7 @@ func start(t *testing.T, api, master maker) *site {
 	if master == brine {
 		testsalt.StartMaster(t, cfg)
 	} else {
-		real.start(t, s.dir, "salt-master")
+		startInstalled(t, real, s.dir, "salt-master")
 	}
 	for _, id := range []string{"m1", "m2"} {
 		bus := s.listen(t)
@@ -100,7 +100,7 @@ func start(t *testing.T, api, master maker) *site {
 	if api == brine {
 		s.serve(t)
 	} else {
-		real.start(t, s.dir, "salt-api")
+		startInstalled(t, real, s.dir, "salt-api")
 	}
 	await(t, "an answer of salt-api", func() bool {
 		answer, err := http.Get(s.url + "/static/scripts/config.js")

@@ -1,0 +1,224 @@
+//go:build linux
+
+package pairings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/internal/test/freeport"
+)
+
+// limit is how long a minion of Brine may take until it answers another master: its master_alive_interval
+// of 3 seconds and 2 more, and the time of a ping by a program in Python on a busy machine.
+const limit = 10 * time.Second
+
+// A pair is two masters with one key, and a minion that fails over between them.
+type pair struct {
+	hosts   [2]*host
+	masters [2]*daemon
+	minion  *host
+	daemon  *daemon
+	make    maker // of the minion
+	row     *row
+}
+
+const failoverConf = `master_type: failover
+master_alive_interval: 3
+master_failback: True
+master_failback_interval: 3
+retry_dns: 0
+random_master: False
+`
+
+func newPair(t *testing.T, b *bench, number int, minion, masters maker, w *row) *pair {
+	t.Helper()
+	group := fmt.Sprintf("f%d", number)
+	ports := freeport.New(t, 2)
+	p := &pair{make: minion, row: w}
+	var addresses []string
+	for i := range p.hosts {
+		address := fmt.Sprintf("127.0.%d.%d", 30+number, i+1)
+		addresses = append(addresses, address)
+		p.hosts[i] = b.newHost(t, group, fmt.Sprintf("m%d", i+1), masters, map[string]string{"master": masterConf(address, ports)})
+		p.masters[i] = p.hosts[i].daemon(t, masters, "salt-master")
+	}
+	list := "[" + strings.Join(addresses, ", ") + "]"
+	p.minion = b.newHost(t, group, "minion", minion, map[string]string{"minion": minionConf("m", list, ports) + failoverConf})
+	p.daemon = p.minion.daemon(t, minion, "salt-minion")
+	return p
+}
+
+// run takes the steps. Each measured time ends with the answer to a ping.
+func (p *pair) run(ctx context.Context) {
+	p.row.take(ctx, step{"start", p.start})
+	if p.row.outcomes[0].err != nil {
+		return
+	}
+	p.row.add("failover", func() (string, error) { return p.failover(ctx) })
+	p.row.add("failback", func() (string, error) { return p.failback(ctx) })
+	p.row.add("job across failback", func() (string, error) { return p.job(ctx) })
+}
+
+// start starts the first master, accepts the minion's key, and starts the second one with the keys of the first.
+func (p *pair) start(ctx context.Context) error {
+	if err := errors.Join(p.masters[0].start(), p.daemon.start(), p.hosts[0].accept(ctx, "m")); err != nil {
+		return err
+	}
+	keys := [2]string{}
+	for i, h := range p.hosts {
+		keys[i] = filepath.Join(h.dir, "master.pki")
+	}
+	if err := os.MkdirAll(filepath.Join(keys[1], "minions"), 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"master.pem", "master.pub", "minions/m"} {
+		text, err := os.ReadFile(filepath.Join(keys[0], name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(keys[1], name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return errors.Join(p.masters[1].start(), p.hosts[0].ping(ctx, "m"), p.hosts[1].ready(ctx))
+}
+
+// ready waits until a master without minions takes orders.
+func (h *host) ready(ctx context.Context) error {
+	return until(ctx, func() error {
+		_, err := h.bench.output(h.make, "salt-run", "-c", h.dir, "--out=json", "jobs.active")
+		if err != nil {
+			return err
+		}
+		out, err := h.bench.output(h.make, "salt", "-c", h.dir, "-t", "1", "-g", "1", "*", "test.ping")
+		if strings.Contains(out, "minion") || err == nil { // that none answers
+			return nil
+		}
+		return err
+	})
+}
+
+// failover kills the first master, and measures when the second one's ping is answered.
+func (p *pair) failover(ctx context.Context) (string, error) {
+	p.masters[0].kill()
+	took, err := p.hosts[1].answered(ctx)
+	if err == nil && p.make == brine && took > limit {
+		err = fmt.Errorf("the failover took %s, longer than %s", took, limit)
+	}
+	return seconds(took), err
+}
+
+// failback starts the first master, and measures when its ping is answered.
+func (p *pair) failback(ctx context.Context) (string, error) {
+	if err := p.masters[0].start(); err != nil {
+		return "", err
+	}
+	took, err := p.hosts[0].answered(ctx)
+	return seconds(took), err
+}
+
+// job kills the first master, orders a job at the second one, and starts the first one again. The job must
+// end with its return at one of them.
+func (p *pair) job(ctx context.Context) (string, error) {
+	if _, err := p.failover(ctx); err != nil {
+		return "", fmt.Errorf("second failover: %w", err)
+	}
+	type answer struct {
+		text string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		text, err := p.hosts[1].bench.output(p.hosts[1].make, "salt", "-c", p.hosts[1].dir, "--out=json", "--static",
+			"--no-color", "-t", "30", "m", "cmd.run", "sleep 12; echo done")
+		answered <- answer{text, err}
+	}()
+	jid := ""
+	err := until(ctx, func() error {
+		running, err := filepath.Glob(filepath.Join(p.minion.dir, "c", "proc", "20*"))
+		if len(running) > 0 {
+			jid = filepath.Base(running[0])
+			return nil
+		}
+		return errors.Join(err, errors.New("the job does not run"))
+	})
+	if err != nil {
+		got := <-answered
+		return "", errors.Join(err, got.err)
+	}
+	begun := time.Now()
+	took, err := p.failback(ctx)
+	got := <-answered
+	lasted := time.Since(begun)
+	if err != nil {
+		return "", fmt.Errorf("second failback: %w", err)
+	}
+	if found, _ := answers(got.text); found["m"] == "done" {
+		return fmt.Sprintf("returned to the second master; first answered after %s, job after %s", took, seconds(lasted)), nil
+	}
+	text, err := p.hosts[0].bench.output(p.hosts[0].make, "salt-run", "-c", p.hosts[0].dir, "--out=json",
+		"jobs.lookup_jid", jid)
+	if err == nil && strings.Contains(text, `"done"`) {
+		return fmt.Sprintf("returned to the first master, which answered after %s", took), nil
+	}
+	return "", fmt.Errorf("the return of job %s is at neither master: %s, %w", jid, brief(got.text), errors.Join(got.err, err))
+}
+
+// answered returns the time until the minion answers a ping of a master. A ping starts each second, for one
+// that starts too early waits for its own end.
+func (h *host) answered(ctx context.Context) (time.Duration, error) {
+	begun := time.Now()
+	var pings sync.WaitGroup
+	defer pings.Wait()
+	good := make(chan time.Duration, int(patience/time.Second)+1)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for time.Since(begun) < patience {
+		pings.Go(func() {
+			out, _ := h.bench.output(h.make, "salt", "-c", h.dir, "-t", "1", "-g", "1", "--out=json", "--static", "*", "test.ping")
+			if got, err := answers(out); err == nil && got["m"] == true {
+				good <- time.Since(begun)
+			}
+		})
+		select {
+		case took := <-good:
+			return took, nil
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return 0, fmt.Errorf("the minion does not answer %s within %s", h.name, patience)
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// runFailovers takes the steps with each pair, one after the other because times are measured.
+func runFailovers(t *testing.T, b *bench) []*row {
+	control := &row{control: true}
+	var rows []*row
+	for i, c := range []struct {
+		minion, masters maker
+		row             *row
+	}{
+		{salt, salt, control},
+		{brine, salt, &row{}},
+		{salt, brine, &row{like: control}},
+		{brine, brine, &row{}},
+	} {
+		c.row.name = fmt.Sprintf("minion of %s, masters of %s", c.minion, c.masters)
+		rows = append(rows, c.row)
+		t.Run(c.row.name, func(t *testing.T) {
+			newPair(t, b, i, c.minion, c.masters, c.row).run(t.Context())
+		})
+	}
+	return rows
+}

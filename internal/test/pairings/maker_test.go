@@ -1,0 +1,143 @@
+//go:build linux
+
+package pairings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/internal/sources"
+	"github.com/brineproject/brine/internal/test/installedsalt"
+)
+
+// A maker is whose program runs.
+type maker string
+
+const (
+	brine maker = "Brine"
+	salt  maker = "Salt"
+)
+
+// A bench has the programs of both makers.
+type bench struct {
+	bin  string // directory of Brine's programs
+	salt *installedsalt.Salt
+	user string
+	dir  string // of everything that the test writes; short, for the paths of sockets are bounded
+	logs string // directory of logs
+}
+
+// newBench builds Brine's programs and finds Salt's. Without Salt the test is skipped.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{salt: installedsalt.Find(t), dir: t.TempDir(), logs: t.ArtifactDir()}
+	who, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.user, b.bin = who.Username, filepath.Join(b.dir, "bin")
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", b.bin+"/", "./cmd/salt", "./cmd/salt-key",
+		"./cmd/salt-run", "./cmd/salt-master", "./cmd/salt-minion", "./cmd/salt-syndic")
+	build.Dir = sources.Root(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return b
+}
+
+// command returns the command that runs a program of a maker in a process group of its own.
+func (b *bench) command(m maker, program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(b.bin, program), args...)
+	if m == salt {
+		cmd = b.salt.Command(program, args...)
+	}
+	cmd.Dir = b.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// output runs a program and returns its standard output. It kills the program after the patience.
+func (b *bench) output(m maker, program string, args ...string) (string, error) {
+	cmd := b.command(m, program, args...)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	tooLong := time.AfterFunc(patience, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err := cmd.Wait()
+	if !tooLong.Stop() {
+		err = fmt.Errorf("it ran for longer than %s", patience)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s of %s %s: %w: %s", program, m, strings.Join(args, " "), err, brief(out.String()+errs.String()))
+	}
+	return out.String(), err
+}
+
+// brief returns the part of an output that a failure shows, as one line.
+func brief(text string) string {
+	const most = 500
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = text[:most/2] + " ... " + text[len(text)-most/2:]
+	}
+	return text
+}
+
+// answers returns the objects in the output of the program salt, merged: one of them for all minions, or
+// one for each.
+func answers(output string) (map[string]any, error) {
+	all := map[string]any{}
+	start := strings.Index(output, "{")
+	if start < 0 {
+		return nil, fmt.Errorf("no answers: %s", brief(output))
+	}
+	for d := json.NewDecoder(strings.NewReader(output[start:])); ; {
+		err := d.Decode(&all)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("decode answers: %w in %s", err, brief(output))
+		}
+	}
+}
+
+// patience is how long the test waits for something that must come.
+const patience = time.Minute
+
+// until calls done until it returns nil. After the patience it returns the last error.
+func until(ctx context.Context, done func() error) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for by := time.Now().Add(patience); ; {
+		err := done()
+		if err == nil || time.Now().After(by) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// exists returns an error unless there is a file.
+func exists(path string) error {
+	_, err := os.Lstat(path)
+	return err
+}
