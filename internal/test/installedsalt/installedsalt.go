@@ -14,18 +14,18 @@ import (
 )
 
 // run is what a program of Salt does. Its arguments are the directory of the library, "" for none, the
-// name of the program, and its arguments. Salt 3007 expects modules of tornado without importing them,
-// which a tornado that is newer than the one in Salt's own packages does not load by itself.
+// name of the program, and its arguments. Salt 3007, which has no tornado of its own, uses modules of tornado
+// that it does not import: not every tornado loads them by itself.
 const run = `import importlib, sys
 path, name = sys.argv[1:3]
 if path:
     sys.path.insert(0, path)
 sys.argv = [name] + sys.argv[3:]
-for module in "gen httpclient ioloop iostream locks queues tcpclient tcpserver".split():
-    try:
+try:
+    import salt.ext.tornado
+except ImportError:
+    for module in "gen httpclient ioloop iostream locks queues tcpclient tcpserver".split():
         importlib.import_module("tornado." + module)
-    except ImportError:
-        pass
 import salt.scripts
 getattr(salt.scripts, "salt_main" if name == "salt" else name.replace("-", "_"))()
 `

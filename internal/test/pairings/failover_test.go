@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +28,8 @@ type pair struct {
 	masters [2]*daemon
 	minion  *host
 	daemon  *daemon
-	make    maker // of the minion
+	make    maker  // of the minion
+	second  string // address and port of the second master
 	row     *row
 }
 
@@ -50,6 +53,7 @@ func newPair(t *testing.T, b *bench, number int, minion, masters maker, w *row) 
 		p.hosts[i] = b.newHost(t, group, fmt.Sprintf("m%d", i+1), masters, map[string]string{"master": masterConf(address, ports)})
 		p.masters[i] = p.hosts[i].daemon(t, masters, "salt-master")
 	}
+	p.second = net.JoinHostPort(addresses[1], strconv.Itoa(ports[0]))
 	list := "[" + strings.Join(addresses, ", ") + "]"
 	p.minion = b.newHost(t, group, "minion", minion, map[string]string{"minion": minionConf("m", list, ports) + failoverConf})
 	p.daemon = p.minion.daemon(t, minion, "salt-minion")
@@ -57,14 +61,15 @@ func newPair(t *testing.T, b *bench, number int, minion, masters maker, w *row) 
 }
 
 // run takes the steps. Each measured time ends with the answer to a ping.
-func (p *pair) run(ctx context.Context) {
-	p.row.take(ctx, step{"start", p.start})
+func (p *pair) run(t *testing.T) {
+	ctx := t.Context()
+	p.row.take(t, step{"start", p.start})
 	if p.row.outcomes[0].err != nil {
 		return
 	}
-	p.row.add("failover", func() (string, error) { return p.failover(ctx) })
-	p.row.add("failback", func() (string, error) { return p.failback(ctx) })
-	p.row.add("job across failback", func() (string, error) { return p.job(ctx) })
+	p.row.add(t, "failover", func() (string, error) { return p.failover(ctx) })
+	p.row.add(t, "failback", func() (string, error) { return p.failback(ctx) })
+	p.row.add(t, "job across failback", func() (string, error) { return p.job(ctx) })
 }
 
 // start starts the first master, accepts the minion's key, and starts the second one with the keys of the first.
@@ -88,21 +93,17 @@ func (p *pair) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(p.masters[1].start(), p.hosts[0].ping(ctx, "m"), p.hosts[1].ready(ctx))
+	return errors.Join(p.masters[1].start(), p.hosts[0].ping(ctx, "m"), p.ready(ctx))
 }
 
-// ready waits until a master without minions takes orders.
-func (h *host) ready(ctx context.Context) error {
+// ready waits until the second master listens.
+func (p *pair) ready(ctx context.Context) error {
 	return until(ctx, func() error {
-		_, err := h.bench.output(h.make, "salt-run", "-c", h.dir, "--out=json", "jobs.active")
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.second)
 		if err != nil {
 			return err
 		}
-		out, err := h.bench.output(h.make, "salt", "-c", h.dir, "-t", "1", "-g", "1", "*", "test.ping")
-		if strings.Contains(out, "minion") || err == nil { // that none answers
-			return nil
-		}
-		return err
+		return conn.Close()
 	})
 }
 
@@ -217,7 +218,7 @@ func runFailovers(t *testing.T, b *bench) []*row {
 		c.row.name = fmt.Sprintf("minion of %s, masters of %s", c.minion, c.masters)
 		rows = append(rows, c.row)
 		t.Run(c.row.name, func(t *testing.T) {
-			newPair(t, b, i, c.minion, c.masters, c.row).run(t.Context())
+			newPair(t, b, i, c.minion, c.masters, c.row).run(t)
 		})
 	}
 	return rows

@@ -96,19 +96,19 @@ func (b *bench) newHost(t *testing.T, group, name string, m maker, files map[str
 
 // common returns the options that name files of a host.
 func (h *host) common(file string) string {
-	return fmt.Sprintf(`root_dir: %[1]s/root
+	return fmt.Sprintf(`root_dir: %[1]s
 pki_dir: %[1]s/%[2]s.pki
 cachedir: %[1]s/c
 sock_dir: %[1]s/s
 pidfile: %[1]s/%[2]s.pid
 syndic_pidfile: %[1]s/syndic.pid
-log_file: %[3]s-%[2]s.log
-syndic_log_file: %[3]s-syndic.log
+log_file: %[1]s/%[2]s.log
+syndic_log_file: %[1]s/syndic.log
 log_level: quiet
 log_level_logfile: info
-user: %[4]s
+user: %[3]s
 keysize: 2048
-`, h.dir, file, filepath.Join(h.bench.logs, h.name), h.bench.user)
+`, h.dir, file, h.bench.user)
 }
 
 func (h *host) write(t *testing.T, name, text string) {
@@ -126,9 +126,26 @@ func (h *host) write(t *testing.T, name, text string) {
 func (h *host) daemon(t *testing.T, m maker, program string) *daemon {
 	t.Helper()
 	d := &daemon{bench: h.bench, make: m, program: program, conf: h.dir,
-		said: filepath.Join(h.bench.logs, h.name+"-"+program+".out")}
-	t.Cleanup(d.kill)
+		said: filepath.Join(h.dir, program+".log")}
+	t.Cleanup(func() {
+		d.kill()
+		h.keepLogs(t)
+	})
 	return d
+}
+
+// keepLogs copies the logs to the directory that go test -artifacts keeps.
+func (h *host) keepLogs(t *testing.T) {
+	logs, err := filepath.Glob(filepath.Join(h.dir, "*.log"))
+	for _, file := range logs {
+		var text []byte
+		if text, err = os.ReadFile(file); err == nil {
+			err = os.WriteFile(filepath.Join(h.bench.logs, h.name+"-"+filepath.Base(file)), text, 0o600)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // order runs the program salt with a job for all minions, and returns their answers by id.

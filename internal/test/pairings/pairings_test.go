@@ -61,7 +61,7 @@ func runTrees(t *testing.T, b *bench) []*row {
 			t.Parallel()
 			r := newTree(t, b, i, p.top, p.lower, p.syndic)
 			for _, s := range r.steps() {
-				p.row.take(t.Context(), s)
+				p.row.take(t, s)
 				if p.row.outcomes[0].err != nil {
 					return // nothing runs
 				}

@@ -33,15 +33,16 @@ type row struct {
 }
 
 // take takes a step, and adds its outcome.
-func (w *row) take(ctx context.Context, s step) {
-	w.add(s.name, func() (string, error) { return "", s.do(ctx) })
+func (w *row) take(t *testing.T, s step) {
+	w.add(t, s.name, func() (string, error) { return "", s.do(t.Context()) })
 }
 
 // add does what a step does, and adds its outcome with the note that it returns.
-func (w *row) add(step string, do func() (note string, err error)) {
+func (w *row) add(t *testing.T, step string, do func() (note string, err error)) {
 	begun := time.Now()
 	note, err := do()
 	w.outcomes = append(w.outcomes, outcome{step: step, took: time.Since(begun), err: err, note: note})
+	t.Logf("%s after %s: %s %v", step, seconds(time.Since(begun)), note, err)
 }
 
 // excused returns the reason why the failure of a step is none of the test, "" for none.
