@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A daemon is a program that is started and stopped repeatedly.
@@ -52,12 +51,15 @@ func (d *daemon) stop() error {
 	}
 	_ = syscall.Kill(d.pid, syscall.SIGTERM) // it may have ended
 	defer d.kill()
-	select {
-	case <-d.ended:
-		return nil
-	case <-time.After(patience):
-		return fmt.Errorf("%s of %s does not end after SIGTERM", d.program, d.make)
+	ended, process := make(chan error), d.ended
+	go func() {
+		<-process
+		close(ended)
+	}()
+	if err := waitFor(ended); err != nil {
+		return fmt.Errorf("stop %s of %s with SIGTERM: %w", d.program, d.make, err)
 	}
+	return nil
 }
 
 // kill kills the daemon and its children.

@@ -76,10 +76,12 @@ func (b *bench) output(m maker, program string, args ...string) (string, error) 
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
-	tooLong := time.AfterFunc(patience, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	err := cmd.Wait()
-	if !tooLong.Stop() {
-		err = fmt.Errorf("it ran for longer than %s", patience)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	err := waitFor(ended)
+	if errors.Is(err, errPatience) {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		<-ended
 	}
 	if err != nil {
 		err = fmt.Errorf("%s of %s %s: %w: %s", program, m, strings.Join(args, " "), err, brief(out.String()+errs.String()))
@@ -116,22 +118,43 @@ func answers(output string) (map[string]any, error) {
 	}
 }
 
-// patience is how long the test waits for something that must come.
+// patience is how long the test waits for something that must come. It is counted in ticks, so that time
+// in which the test and all that it started are stopped does not count.
 const patience = time.Minute
+
+// errPatience is the error after the patience.
+var errPatience = fmt.Errorf("it did not end within %s", patience)
+
+// waitFor returns what comes from a channel, or errPatience.
+func waitFor(ended <-chan error) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for range int(patience / time.Second) {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+	}
+	return errPatience
+}
 
 // until calls done until it returns nil. After the patience it returns the last error.
 func until(ctx context.Context, done func() error) error {
+	const most = 10 * time.Second // that one call takes if nothing is stopped
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for by := time.Now().Add(patience); ; {
+	for left := patience; ; {
+		begun := time.Now()
 		err := done()
-		if err == nil || time.Now().After(by) {
+		if err == nil || left < 0 {
 			return err
 		}
 		select {
 		case <-tick.C:
+			left -= min(time.Since(begun), most)
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(err, ctx.Err())
 		}
 	}
 }

@@ -71,7 +71,9 @@ func (r *tree) steps() []step {
 		}},
 		{"grains.item", r.grains},
 		{"state.apply", func(ctx context.Context) error { return r.apply(ctx, true) }},
-		{"state.apply again", func(ctx context.Context) error { return r.apply(ctx, false) }},
+		{"state.apply again", func(ctx context.Context) error {
+			return until(ctx, func() error { return r.apply(ctx, false) })
+		}},
 		{"events", r.events},
 		{"key deleted", r.deleteKey},
 		{"key accepted", r.acceptKey},
@@ -95,18 +97,20 @@ func (r *tree) start(ctx context.Context) error {
 	return errors.Join(r.top.accept(ctx, "low"), r.lower.accept(ctx, ids...))
 }
 
-func (r *tree) grains(context.Context) error {
-	got, err := r.top.order("grains.item", "id", "master")
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		found, _ := got[id].(map[string]any)
-		if found["id"] != id || found["master"] == nil {
-			return fmt.Errorf("%s has the grains %v", id, got[id])
+func (r *tree) grains(ctx context.Context) error {
+	return until(ctx, func() error {
+		got, err := r.top.order("grains.item", "id", "master")
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		for _, id := range ids {
+			found, _ := got[id].(map[string]any)
+			if found["id"] != id || found["master"] == nil {
+				return fmt.Errorf("%s has the grains %v", id, got[id])
+			}
+		}
+		return nil
+	})
 }
 
 // apply applies the states of the tree, which must change each minion, or change nothing.
