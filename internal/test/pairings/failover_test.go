@@ -28,7 +28,7 @@ type pair struct {
 	masters [2]*daemon
 	minion  *host
 	daemon  *daemon
-	make    maker  // of the minion
+	by      maker  // of the minion
 	second  string // address and port of the second master
 	row     *row
 }
@@ -45,17 +45,19 @@ func newPair(t *testing.T, b *bench, number int, minion, masters maker, w *row) 
 	t.Helper()
 	group := fmt.Sprintf("f%d", number)
 	ports := freeport.New(t, 2)
-	p := &pair{make: minion, row: w}
+	p := &pair{by: minion, row: w}
 	var addresses []string
 	for i := range p.hosts {
 		address := fmt.Sprintf("127.0.%d.%d", 30+number, i+1)
 		addresses = append(addresses, address)
-		p.hosts[i] = b.newHost(t, group, fmt.Sprintf("m%d", i+1), masters, map[string]string{"master": masterConf(address, ports)})
+		p.hosts[i] = b.newHost(t, group, fmt.Sprintf("m%d", i+1), masters,
+			map[string]string{"master": masterConf(address, ports)})
 		p.masters[i] = p.hosts[i].daemon(t, masters, "salt-master")
 	}
 	p.second = net.JoinHostPort(addresses[1], strconv.Itoa(ports[0]))
 	list := "[" + strings.Join(addresses, ", ") + "]"
-	p.minion = b.newHost(t, group, "minion", minion, map[string]string{"minion": minionConf("m", list, ports) + failoverConf})
+	p.minion = b.newHost(t, group, "minion", minion,
+		map[string]string{"minion": minionConf("m", list, ports) + failoverConf})
 	p.daemon = p.minion.daemon(t, minion, "salt-minion")
 	return p
 }
@@ -72,7 +74,8 @@ func (p *pair) run(t *testing.T) {
 	p.row.add(t, "job across failback", func() (string, error) { return p.job(ctx) })
 }
 
-// start starts the first master, accepts the minion's key, and starts the second one with the keys of the first.
+// start starts the first master, accepts the minion's key, and starts the second one with the keys of the
+// first.
 func (p *pair) start(ctx context.Context) error {
 	if err := errors.Join(p.masters[0].start(), p.daemon.start(), p.hosts[0].accept(ctx, "m")); err != nil {
 		return err
@@ -111,7 +114,7 @@ func (p *pair) ready(ctx context.Context) error {
 func (p *pair) failover(ctx context.Context) (string, error) {
 	p.masters[0].kill()
 	took, err := p.hosts[1].answered(ctx)
-	if err == nil && p.make == brine && took > limit {
+	if err == nil && p.by == brine && took > limit {
 		err = fmt.Errorf("the failover took %s, longer than %s", took, limit)
 	}
 	return seconds(took), err
@@ -132,13 +135,14 @@ func (p *pair) job(ctx context.Context) (string, error) {
 	if _, err := p.failover(ctx); err != nil {
 		return "", fmt.Errorf("second failover: %w", err)
 	}
+	first, second := p.hosts[0], p.hosts[1]
 	type answer struct {
 		text string
 		err  error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		text, err := p.hosts[1].bench.output(p.hosts[1].make, "salt", "-c", p.hosts[1].dir, "--out=json", "--static",
+		text, err := second.bench.output(second.by, "salt", "-c", second.dir, "--out=json", "--static",
 			"--no-color", "-t", "30", "m", "cmd.run", "sleep 12; echo done")
 		answered <- answer{text, err}
 	}()
@@ -163,14 +167,15 @@ func (p *pair) job(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("second failback: %w", err)
 	}
 	if found, _ := answers(got.text); found["m"] == "done" {
-		return fmt.Sprintf("returned to the second master; first answered after %s, job after %s", took, seconds(lasted)), nil
+		return fmt.Sprintf("returned to the second master after %s; the first answered after %s",
+			seconds(lasted), took), nil
 	}
-	text, err := p.hosts[0].bench.output(p.hosts[0].make, "salt-run", "-c", p.hosts[0].dir, "--out=json",
-		"jobs.lookup_jid", jid)
+	text, err := first.bench.output(first.by, "salt-run", "-c", first.dir, "--out=json", "jobs.lookup_jid", jid)
 	if err == nil && strings.Contains(text, `"done"`) {
 		return fmt.Sprintf("returned to the first master, which answered after %s", took), nil
 	}
-	return "", fmt.Errorf("the return of job %s is at neither master: %s, %w", jid, brief(got.text), errors.Join(got.err, err))
+	return "", fmt.Errorf("the return of job %s is at neither master: %s, %w", jid, brief(got.text),
+		errors.Join(got.err, err))
 }
 
 // answered returns the time until the minion answers a ping of a master. A ping starts each second, for one
@@ -184,7 +189,8 @@ func (h *host) answered(ctx context.Context) (time.Duration, error) {
 	defer tick.Stop()
 	for range int(patience / time.Second) {
 		pings.Go(func() {
-			out, _ := h.bench.output(h.make, "salt", "-c", h.dir, "-t", "1", "-g", "1", "--out=json", "--static", "*", "test.ping")
+			out, _ := h.bench.output(h.by, "salt", "-c", h.dir, "-t", "1", "-g", "1", "--out=json", "--static",
+				"*", "test.ping")
 			if got, err := answers(out); err == nil && got["m"] == true {
 				good <- time.Since(begun)
 			}

@@ -15,7 +15,7 @@ import (
 // A daemon is a program that is started and stopped repeatedly.
 type daemon struct {
 	bench   *bench
-	make    maker
+	by      maker
 	program string
 	conf    string // directory of its configuration
 	said    string // file of its output
@@ -30,7 +30,7 @@ func (d *daemon) start() error {
 		return err
 	}
 	defer said.Close()
-	cmd := d.bench.command(d.make, d.program, "-c", d.conf)
+	cmd := d.bench.command(d.by, d.program, "-c", d.conf)
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (d *daemon) stop() error {
 		close(ended)
 	}()
 	if err := waitFor(ended); err != nil {
-		return fmt.Errorf("stop %s of %s with SIGTERM: %w", d.program, d.make, err)
+		return fmt.Errorf("stop %s of %s with SIGTERM: %w", d.program, d.by, err)
 	}
 	return nil
 }
@@ -83,13 +83,13 @@ type host struct {
 	bench *bench
 	name  string
 	dir   string
-	make  maker // of its master, or of its minion
+	by    maker // of its master, or of its minion
 }
 
 // newHost creates the directory of a host with the configuration files of the given names.
 func (b *bench) newHost(t *testing.T, group, name string, m maker, files map[string]string) *host {
 	t.Helper()
-	h := &host{bench: b, name: group + "-" + name, dir: filepath.Join(b.dir, group, name), make: m}
+	h := &host{bench: b, name: group + "-" + name, dir: filepath.Join(b.dir, group, name), by: m}
 	for file, text := range files {
 		h.write(t, file, text+h.common(file))
 	}
@@ -127,7 +127,7 @@ func (h *host) write(t *testing.T, name, text string) {
 // daemon returns a daemon of the host, which is killed when the test ends.
 func (h *host) daemon(t *testing.T, m maker, program string) *daemon {
 	t.Helper()
-	d := &daemon{bench: h.bench, make: m, program: program, conf: h.dir,
+	d := &daemon{bench: h.bench, by: m, program: program, conf: h.dir,
 		said: filepath.Join(h.dir, program+".log")}
 	t.Cleanup(func() {
 		d.kill()
@@ -153,7 +153,7 @@ func (h *host) keepLogs(t *testing.T) {
 // order runs the program salt with a job for all minions, and returns their answers by id.
 func (h *host) order(args ...string) (map[string]any, error) {
 	words := append([]string{"-c", h.dir, "--out=json", "--static", "--no-color", "*"}, args...)
-	out, err := h.bench.output(h.make, "salt", words...)
+	out, err := h.bench.output(h.by, "salt", words...)
 	got, wrong := answers(out)
 	if wrong != nil && err != nil {
 		return nil, err // a minion that does not answer is an error too, but its answer counts
@@ -190,7 +190,7 @@ func (h *host) accept(ctx context.Context, ids ...string) error {
 			return fmt.Errorf("wait for the key of %s at %s: %w", id, h.name, err)
 		}
 	}
-	_, err := h.bench.output(h.make, "salt-key", "-c", h.dir, "-A", "-y")
+	_, err := h.bench.output(h.by, "salt-key", "-c", h.dir, "-A", "-y")
 	return err
 }
 

@@ -47,8 +47,9 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.user, b.bin = who.Username, filepath.Join(b.dir, "bin")
-	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", b.bin+"/", "./cmd/salt", "./cmd/salt-key",
-		"./cmd/salt-run", "./cmd/salt-master", "./cmd/salt-minion", "./cmd/salt-syndic")
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", b.bin+"/",
+		"./cmd/salt", "./cmd/salt-key", "./cmd/salt-run",
+		"./cmd/salt-master", "./cmd/salt-minion", "./cmd/salt-syndic")
 	build.Dir = sources.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -84,7 +85,8 @@ func (b *bench) output(m maker, program string, args ...string) (string, error) 
 		<-ended
 	}
 	if err != nil {
-		err = fmt.Errorf("%s of %s %s: %w: %s", program, m, strings.Join(args, " "), err, brief(out.String()+errs.String()))
+		err = fmt.Errorf("%s of %s %s: %w: %s", program, m, strings.Join(args, " "), err,
+			brief(out.String()+errs.String()))
 	}
 	return out.String(), err
 }

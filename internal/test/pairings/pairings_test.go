@@ -21,8 +21,8 @@ func TestPairings(t *testing.T) {
 	report(t, "Salt "+b.salt.Version()+": failover", failovers)
 }
 
-// report prints a table, and fails the test for steps that failed without an excuse. Rows that -run leaves out
-// are not in it.
+// report prints a table, and fails the test for steps that failed without an excuse. Rows that -run leaves
+// out are not in it.
 func report(t *testing.T, title string, all []*row) {
 	t.Helper()
 	var rows []*row

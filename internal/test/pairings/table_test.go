@@ -104,7 +104,8 @@ func table(title string, rows []*row) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | %s |\n|---%s|\n", title, strings.Join(steps, " | "), strings.Repeat("|---", len(steps)))
+	fmt.Fprintf(&b, "| %s | %s |\n", title, strings.Join(steps, " | "))
+	fmt.Fprintf(&b, "|---%s|\n", strings.Repeat("|---", len(steps)))
 	for _, w := range rows {
 		fmt.Fprintf(&b, "| %s |", w.name)
 		for _, step := range steps {

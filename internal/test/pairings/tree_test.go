@@ -44,7 +44,8 @@ func newTree(t *testing.T, b *bench, number int, top, lower, syndic maker) *tree
 	above, below := fmt.Sprintf("127.0.%d.1", 10+number), fmt.Sprintf("127.0.%d.2", 10+number)
 	scratch := filepath.Join(b.dir, group, "scratch")
 	r := &tree{scratch: scratch, minionDaemons: map[string]*daemon{}}
-	r.top = b.newHost(t, group, "top", top, map[string]string{"master": masterConf(above, ports) + "order_masters: True\n"})
+	r.top = b.newHost(t, group, "top", top,
+		map[string]string{"master": masterConf(above, ports) + "order_masters: True\n"})
 	conf := fmt.Sprintf("syndic_master: %s\nsyndic_master_port: %d\nfile_roots: {base: [%s]}\n", above, ports[0],
 		filepath.Join(b.dir, group, "low", "srv"))
 	r.lower = b.newHost(t, group, "low", lower, map[string]string{
@@ -141,7 +142,7 @@ func (r *tree) apply(_ context.Context, changes bool) error {
 // events lets both minions fire two events, and waits for them in the output of the runner state.event of
 // the top master.
 func (r *tree) events(ctx context.Context) error {
-	cmd := r.top.bench.command(r.top.make, "salt-run", "-c", r.top.dir, "state.event", "pair/*")
+	cmd := r.top.bench.command(r.top.by, "salt-run", "-c", r.top.dir, "state.event", "pair/*")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -217,7 +218,8 @@ func (s *sightings) have(tags ...string) error {
 
 // deleteKey deletes the key of Brine's minion at the lower master, and pings until only Salt's answers.
 func (r *tree) deleteKey(ctx context.Context) error {
-	if _, err := r.lower.bench.output(r.lower.make, "salt-key", "-c", r.lower.dir, "-d", ids[0], "-y"); err != nil {
+	_, err := r.lower.bench.output(r.lower.by, "salt-key", "-c", r.lower.dir, "-d", ids[0], "-y")
+	if err != nil {
 		return err
 	}
 	return until(ctx, func() error {
