@@ -142,7 +142,7 @@ func (p *pair) job(ctx context.Context) (string, error) {
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		text, err := second.bench.output(second.by, "salt", "-c", second.dir, "--out=json", "--static",
+		text, err := second.bench.output(second.by, "salt", "-c", second.dir, "--out=json",
 			"--no-color", "-t", "30", "m", "cmd.run", "sleep 12; echo done")
 		answered <- answer{text, err}
 	}()
@@ -189,7 +189,7 @@ func (h *host) answered(ctx context.Context) (time.Duration, error) {
 	defer tick.Stop()
 	for range int(patience / time.Second) {
 		pings.Go(func() {
-			out, _ := h.bench.output(h.by, "salt", "-c", h.dir, "-t", "1", "-g", "1", "--out=json", "--static",
+			out, _ := h.bench.output(h.by, "salt", "-c", h.dir, "-t", "1", "-g", "1", "--out=json",
 				"*", "test.ping")
 			if got, err := answers(out); err == nil && got["m"] == true {
 				good <- time.Since(begun)

@@ -150,9 +150,10 @@ func (h *host) keepLogs(t *testing.T) {
 	}
 }
 
-// order runs the program salt with a job for all minions, and returns their answers by id.
+// order runs the program salt with a job for all minions, and returns their answers by id. It prints each as
+// it comes, for with --static Salt's makes a batch of the job.
 func (h *host) order(args ...string) (map[string]any, error) {
-	words := append([]string{"-c", h.dir, "--out=json", "--static", "--no-color", "*"}, args...)
+	words := append([]string{"-c", h.dir, "--out=json", "--no-color", "*"}, args...)
 	out, err := h.bench.output(h.by, "salt", words...)
 	got, wrong := answers(out)
 	if wrong != nil && err != nil {
