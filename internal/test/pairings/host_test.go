@@ -183,11 +183,12 @@ func (h *host) ping(ctx context.Context, ids ...string) error {
 	return h.want(ctx, ids, "true", "test.ping")
 }
 
-// accept waits for keys and accepts them.
+// accept waits for keys and accepts them. It waits longer than for other things, because many programs start
+// at once before.
 func (h *host) accept(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		waiting := filepath.Join(h.dir, "master.pki", "minions_pre", id)
-		if err := until(ctx, func() error { return exists(waiting) }); err != nil {
+		if err := within(ctx, 3*patience, func() error { return exists(waiting) }); err != nil {
 			return fmt.Errorf("wait for the key of %s at %s: %w", id, h.name, err)
 		}
 	}

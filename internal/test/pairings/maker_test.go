@@ -142,7 +142,10 @@ func waitFor(ended <-chan error) error {
 }
 
 // until calls done until it returns nil. After the patience it returns the last error.
-func until(ctx context.Context, done func() error) error {
+func until(ctx context.Context, done func() error) error { return within(ctx, patience, done) }
+
+// within is until with a patience of its own.
+func within(ctx context.Context, patience time.Duration, done func() error) error {
 	const most = 10 * time.Second // that one call takes if nothing is stopped
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
