@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +25,7 @@ type pair struct {
 	masters [2]*daemon
 	minion  *host
 	daemon  *daemon
-	by      maker  // of the minion
-	second  string // address and port of the second master
+	by      maker // of the minion
 	row     *row
 }
 
@@ -53,7 +50,6 @@ func newPair(t *testing.T, b *bench, number int, minion, masters maker, w *row) 
 			map[string]string{"master": masterConf(address, ports)})
 		p.masters[i] = p.hosts[i].daemon(t, masters, "salt-master")
 	}
-	p.second = net.JoinHostPort(addresses[1], strconv.Itoa(ports[0]))
 	list := "[" + strings.Join(addresses, ", ") + "]"
 	p.minion = b.newHost(t, group, "minion", minion,
 		map[string]string{"minion": minionConf("m", list, ports) + failoverConf})
@@ -98,14 +94,15 @@ func (p *pair) start(ctx context.Context) error {
 	return errors.Join(p.masters[1].start(), p.hosts[0].ping(ctx, "m"), p.ready(ctx))
 }
 
-// ready waits until the second master listens.
+// ready waits until the second master takes orders. Salt's listens long before that.
 func (p *pair) ready(ctx context.Context) error {
+	h := p.hosts[1]
 	return until(ctx, func() error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.second)
-		if err != nil {
-			return err
+		out, err := h.bench.output(h.by, "salt", "-c", h.dir, "-t", "1", "nobody", "test.ping")
+		if text := fmt.Sprint(out, err); !strings.Contains(text, "No minions matched the target") {
+			return fmt.Errorf("order a job for nobody: %s", brief(text))
 		}
-		return conn.Close()
+		return nil
 	})
 }
 
