@@ -143,13 +143,9 @@ func (p *pair) job(ctx context.Context) (string, error) {
 		answered <- answer{text, err}
 	}()
 	jid := ""
-	err := until(ctx, func() error {
-		running, err := filepath.Glob(filepath.Join(p.minion.dir, "c", "proc", "20*"))
-		if len(running) > 0 {
-			jid = filepath.Base(running[0])
-			return nil
-		}
-		return errors.Join(err, errors.New("the job does not run"))
+	err := until(ctx, func() (err error) {
+		jid, err = p.running("sleep 12")
+		return err
 	})
 	if err != nil {
 		got := <-answered
@@ -172,6 +168,22 @@ func (p *pair) job(ctx context.Context) (string, error) {
 	}
 	return "", fmt.Errorf("the return of job %s is at neither master: %s, %w", jid, brief(got.text),
 		errors.Join(got.err, err))
+}
+
+// running returns the id of the job of the minion whose arguments have a text: the minion keeps a file in
+// CACHEDIR/proc for each job that runs.
+func (p *pair) running(text string) (jid string, err error) {
+	files, err := filepath.Glob(filepath.Join(p.minion.dir, "c", "proc", "20*"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		job, _ := os.ReadFile(file) // the job may have ended
+		if strings.Contains(string(job), text) {
+			return filepath.Base(file), nil
+		}
+	}
+	return "", fmt.Errorf("no job with %q runs on the minion", text)
 }
 
 // answered returns the time until the minion answers a ping of a master. Two pings run at a time, for one
