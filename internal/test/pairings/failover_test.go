@@ -108,12 +108,17 @@ func (p *pair) ready(ctx context.Context) error {
 
 // failover kills the first master, and measures when the second one's ping is answered.
 func (p *pair) failover(ctx context.Context) (string, error) {
-	p.masters[0].kill()
-	took, err := p.hosts[1].answered(ctx)
+	took, err := p.move(ctx)
 	if err == nil && p.by == brine && took > limit {
 		err = fmt.Errorf("the failover took %s, longer than %s", took, limit)
 	}
 	return seconds(took), err
+}
+
+// move kills the first master, and waits until the second one's ping is answered.
+func (p *pair) move(ctx context.Context) (time.Duration, error) {
+	p.masters[0].kill()
+	return p.hosts[1].answered(ctx)
 }
 
 // failback starts the first master, and measures when its ping is answered.
@@ -128,7 +133,7 @@ func (p *pair) failback(ctx context.Context) (string, error) {
 // job kills the first master, orders a job at the second one, and starts the first one again. The job must
 // end with its return at one of them.
 func (p *pair) job(ctx context.Context) (string, error) {
-	if _, err := p.failover(ctx); err != nil {
+	if _, err := p.move(ctx); err != nil {
 		return "", fmt.Errorf("second failover: %w", err)
 	}
 	first, second := p.hosts[0], p.hosts[1]
