@@ -51,6 +51,30 @@ func TestSubscribeFilters(t *testing.T) {
 	}
 }
 
+// TestEventsThatNobodyReadsAreNotEncoded fires what cannot be encoded: that is an error only for a reader.
+func TestEventsThatNobodyReadsAreNotEncoded(t *testing.T) {
+	b := New(Options{})
+	sub := b.Subscribe(SubscribeOptions{Prefixes: []string{"salt/job/"}})
+	defer sub.Close()
+	noMap := data.Raw{0x01}
+	if err := b.FireMapHere("salt/auth", noMap); err != nil {
+		t.Errorf("an event that nobody reads: %v", err)
+	}
+	if err := b.FireMapHere("salt/job/1/ret/a", noMap); err == nil {
+		t.Error("an event that is read is no map, and fires")
+	}
+	load, err := payload.Marshal(data.NewMap("a", int64(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.FireMapHere("salt/job/1/ret/a", load); err != nil {
+		t.Fatal(err)
+	}
+	if e := next(t, sub); e.Tag != "salt/job/1/ret/a" || !e.Here {
+		t.Errorf("got %q, here: %t", e.Tag, e.Here)
+	}
+}
+
 func TestFireLeavesTheMapAlone(t *testing.T) {
 	m := data.NewMap("a", int64(1))
 	if err := New(Options{}).Fire("t", m); err != nil || m.Len() != 1 {
