@@ -31,7 +31,7 @@ var layers = [][]string{
 	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
-		"auth", "auth/", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
+		"auth", "auth/", "beacons", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
 		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
 		"returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
