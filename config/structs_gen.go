@@ -462,6 +462,10 @@ type MasterEvents struct {
 
 // MinionEvents holds the options of a minion in the group events.
 type MinionEvents struct {
+	// Beacons of the minion by name.
+	Beacons *data.Map `yaml:"beacons"`
+	// Run beacons before the minion has authenticated.
+	BeaconsBeforeConnect bool `yaml:"beacons_before_connect"`
 	// How tags of events are matched where nothing else is said.
 	EventMatchType string `yaml:"event_match_type"`
 	// Bytes of the write buffer of local sockets; 0 means the system's default.

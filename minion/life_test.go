@@ -32,15 +32,27 @@ type fleet struct {
 
 func startFleet(t *testing.T, change func(*config.Minion)) *fleet {
 	t.Helper()
+	return startFleetWith(t, change, func(*minion.Options) {})
+}
+
+// startFleetWith is startFleet with other options of the minion.
+func startFleetWith(t *testing.T, change func(*config.Minion), options func(*minion.Options), ofMaster ...func(*config.Master)) *fleet {
+	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
-	f := &fleet{master: testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t))), dir: testsalt.Dir(t)}
+	mc := testsalt.MasterConfig(testsalt.Dir(t))
+	for _, set := range ofMaster {
+		set(mc)
+	}
+	f := &fleet{master: testsalt.StartMaster(t, mc), dir: testsalt.Dir(t)}
 	f.events = f.master.Listen(t)
 	cfg := testsalt.MinionConfig(f.dir, "web1", f.master.Address)
 	if change != nil {
 		change(cfg)
 	}
-	f.minion = testsalt.StartMinion(t, cfg)
+	o := testsalt.MinionOptions(t, cfg)
+	options(&o)
+	f.minion = testsalt.StartMinionWith(t, cfg, o)
 	for tag := ""; tag != "salt/minion/web1/start"; {
 		e := testsalt.AwaitEvent(t, f.events, "")
 		if tag = e.Tag; strings.HasPrefix(tag, "salt/job/") {

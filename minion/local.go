@@ -48,6 +48,8 @@ func newLocal(m *Minion) *local {
 		{"grains_refresh", l.refreshGrains, true},
 		{"matchers_refresh", l.nothing, false},
 		{"manage_schedule", l.manageSchedule, false},
+		{"manage_beacons", l.manageBeacons, true},
+		{"beacons_refresh", l.refreshBeacons, false},
 		{"job_signal", l.signalJob, false},
 		{"environ_setenv", l.setEnvironment, false},
 		{"_minion_mine", l.mine, true},

@@ -32,6 +32,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
@@ -60,6 +61,7 @@ type Options struct {
 	Plugins   []loader.Plugin // the execution modules
 	Returners []loader.Plugin // returners other than the master
 	States    []loader.Plugin // state functions
+	Beacons   []loader.Plugin
 	// the outputters, which users' own plug-ins may call; only used with Own
 	Outputters []loader.Plugin
 	// Own returns the source of users' own plug-ins of a kind; listed are the plug-ins of that kind
@@ -92,6 +94,7 @@ type Minion struct {
 	pillarRequests requestCounter // numbers pillar requests
 	jobs           *jobs
 	scheduler      *schedule.Scheduler
+	beacons        *beacons.Engine
 	links          []*link
 	failover       *failover  // nil unless one of several masters is in use
 	env            loader.Env // environment of the plug-ins
@@ -130,6 +133,7 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 	if m.scheduler, err = newScheduler(m); err != nil {
 		return nil, errors.Join(err, m.close())
 	}
+	m.openBeacons()
 	return m, nil
 }
 
@@ -247,10 +251,14 @@ func (m *Minion) fillRegistries() (err error) {
 		return err
 	}
 	m.env.Registries["states"] = m.states
+	if m.env.Registries["beacons"], err = loader.NewRegistry(m.funcs.Env(), m.opts.Beacons); err != nil {
+		return err
+	}
 	if own := m.opts.Own; own != nil {
 		m.returners.Extend(own("returners", m.funcs.Env(), m.opts.Returners))
 		m.funcs.Extend(own("modules", m.funcs.Env(), m.opts.Plugins))
 		m.states.Extend(own("states", m.funcs.Env(), m.opts.States))
+		m.env.Registries["beacons"].Extend(own("beacons", m.funcs.Env(), m.opts.Beacons))
 		return m.fillOwn()
 	}
 	return nil
@@ -293,6 +301,9 @@ func (m *Minion) reload() {
 	m.funcs.Reload()
 	for _, r := range m.env.Registries {
 		r.Reload()
+	}
+	if m.beacons != nil { // nil in a Caller
+		m.beacons.Refresh()
 	}
 }
 

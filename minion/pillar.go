@@ -102,6 +102,9 @@ func (m *Minion) setPillar(asked uint64, p *data.Map) {
 		if m.scheduler != nil { // nil in a Caller
 			m.scheduler.SetPillar(subMap(p, "schedule"))
 		}
+		if m.beacons != nil {
+			m.beacons.SetPillar(subMap(p, "beacons"))
+		}
 	})
 }
 

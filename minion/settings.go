@@ -61,6 +61,8 @@ func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 		return err
 	}
 	m.setOptions(cfg)
+	m.beacons.SetConfig(cfg.Beacons)
+	m.beacons.Refresh()
 	m.scheduler.SetConfig(OwnJobs(cfg.Schedule), cfg.Schedules())
 	return nil
 }

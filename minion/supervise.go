@@ -46,6 +46,8 @@ func (m *Minion) parts(work context.Context, local *local) []daemon.Part {
 		{Name: "courier", Run: daemon.Always(m.deliver)},
 		{Name: "jobs", Run: daemon.Always(m.endJobs)},
 		{Name: "scheduler", Run: daemon.Always(m.runSchedule)},
+		{Name: "events of beacons", Run: daemon.Always(m.sendBeacons)},
+		{Name: "beacons", Run: daemon.Always(m.runBeacons)},
 		{Name: "startup states", Run: daemon.Always(m.runStartup)},
 	}
 	if f := m.failover; f != nil {

@@ -36,7 +36,7 @@ var (
 )
 
 // kinds are the kinds of plug-ins that can be programs: those whose functions are called by name.
-var kinds = []string{"grains", "modules", "runners", "states"}
+var kinds = []string{"beacons", "grains", "modules", "runners", "states"}
 
 // Files returns the plug-ins of a kind, which has Salt's name: modules, states, grains. listed are
 // the registry's own plug-ins.

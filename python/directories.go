@@ -24,6 +24,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"auth", "auth_dirs"},
+		{"beacons", "beacons_dirs"},
 		{"engines", "engines_dirs"},
 		{"executors", "executor_dirs"},
 		{"grains", "grains_dirs"},

@@ -277,7 +277,7 @@ func MinionOptions(t testing.TB, cfg *config.Minion) minion.Options {
 // StartMinion runs a minion until Stop or the end of the test.
 func StartMinion(t testing.TB, cfg *config.Minion) *Minion {
 	t.Helper()
-	return startMinion(t, cfg, MinionOptions(t, cfg))
+	return StartMinionWith(t, cfg, MinionOptions(t, cfg))
 }
 
 // StartOwnMinion is StartMinion for a minion that also runs users' own plug-ins in Python.
@@ -293,10 +293,11 @@ func StartOwnMinion(t testing.TB, cfg *config.Minion) *Minion {
 		return grains.Options{Opts: cfg.Map(), Env: os.Getenv, Log: Log(t), ConfFile: cfg.ConfFile,
 			Own: code.Grains}
 	})
-	return startMinion(t, cfg, o)
+	return StartMinionWith(t, cfg, o)
 }
 
-func startMinion(t testing.TB, cfg *config.Minion, o minion.Options) *Minion {
+// StartMinionWith is StartMinion with other options.
+func StartMinionWith(t testing.TB, cfg *config.Minion, o minion.Options) *Minion {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Minion{Config: cfg, stop: stop, done: make(chan error, 1)}
