@@ -7,6 +7,7 @@ import (
 	"github.com/brineproject/brine/modules/apkpkg"
 	"github.com/brineproject/brine/modules/aptpkg"
 	"github.com/brineproject/brine/modules/aptsources"
+	"github.com/brineproject/brine/modules/beacons"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
@@ -68,6 +69,7 @@ func core(b render.Brought) []loader.Plugin {
 		apkpkg.Plugin(),
 		aptpkg.Plugin(),
 		aptsources.Plugin(),
+		beacons.Plugin(),
 		cmd.Plugin(b),
 		config.Plugin(),
 		cp.Plugin(b),

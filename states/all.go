@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/beacon"
 	"github.com/brineproject/brine/states/cmd"
 	"github.com/brineproject/brine/states/cron"
 	"github.com/brineproject/brine/states/debconf"
@@ -50,6 +51,7 @@ func Plugins() []loader.Plugin { return append(core(), extra()...) }
 // core returns the states that every minion has.
 func core() []loader.Plugin {
 	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
+		beacon.Plugin(),
 		cmd.Plugin(),
 		cron.Plugin(),
 		debconf.Plugin(),
