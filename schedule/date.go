@@ -125,3 +125,18 @@ func (ds dates) next(n time.Time) (first time.Time, ok bool) {
 	}
 	return first, ok
 }
+
+// Date returns the time that a text means for dateutil on a day: missing parts of its date are those
+// of the day, missing parts of its time are zero. The result is in the time zone of the day.
+func Date(text string, day time.Time) (time.Time, error) {
+	d, err := parseDate(text, day.Year())
+	if err == nil {
+		d, err = d.in(day.Location())
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := d.on(day)
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+		day.Location()), err
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	stdbeacons "github.com/brineproject/brine/beacons/standard"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
@@ -68,6 +69,7 @@ func Options(
 		Sources:    append(pillar.Sources(), saltclass.Source{}),
 		Returners:  loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
 		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
+		Beacons:    stdbeacons.Plugins(),
 		Outputters: cli.Outputters(),
 		Grains:     Grains(func() grains.Options { return facts }),
 		Log:        log,

@@ -1,0 +1,71 @@
+package journald
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// entry is the entry of Salt's test_journald.py as journalctl prints it.
+const entry = `{"_BOOT_ID": "ad3915a590084feca635140606525497", "__MONOTONIC_TIMESTAMP": "374186703069",` +
+	`"_AUDIT_LOGINUID": "1000", "SYSLOG_FACILITY": "10", "_SYSTEMD_SLICE": "system.slice", "PRIORITY": "6",` +
+	`"__REALTIME_TIMESTAMP": "1498594096468468", "__CURSOR": "THIS", "SYSLOG_IDENTIFIER": "sshd",` +
+	`"_MACHINE_ID": "14fab5bb228d414bbdf4cbc62cb7ba54", "_PID": "15091", "RAW": [1, 2],` +
+	`"_HOSTNAME": "hostname", "MESSAGE": "session opened"}` + "\n"
+
+func TestNewEntries(t *testing.T) {
+	was := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = was })
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "journalctl"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	answers := []string{strings.Replace(entry, "THIS", "c1", 1), "", strings.Replace(entry, "THIS", "c2", 1) +
+		strings.NewReplacer("THIS", "c3", "sshd", "cron").Replace(entry), ""}
+	var cursors []string
+	env := &loader.Env{Run: func(_ context.Context, cmd *exec.Cmd) error {
+		cursors = append(cursors, cmd.Args[len(cmd.Args)-1])
+		_, err := io.WriteString(cmd.Stdout, answers[len(cursors)-1])
+		return err
+	}}
+	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, scope := loader.WithScope(t.Context())
+	defer scope.Close()
+	config := []any{data.NewMap("services", data.NewMap("sshd", data.NewMap("SYSLOG_IDENTIFIER", "sshd",
+		"PRIORITY", int64(6))))}
+	var got []any
+	for range answers {
+		events, err := r.Invoke(ctx, "journald.beacon", []any{config}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, events)
+	}
+	want := "[[], [], [{'_BOOT_ID': \"UUID('ad3915a5-9008-4fec-a635-140606525497')\", '__MONOTONIC_TIMESTAMP': " +
+		"['datetime.timedelta(days=4, seconds=28586, microseconds=703069)', " +
+		"\"UUID('ad3915a5-9008-4fec-a635-140606525497')\"], '_AUDIT_LOGINUID': 1000, 'SYSLOG_FACILITY': 10, " +
+		"'_SYSTEMD_SLICE': 'system.slice', 'PRIORITY': 6, '__REALTIME_TIMESTAMP': " +
+		"'datetime.datetime(2017, 6, 27, 20, 8, 16, 468468)', '__CURSOR': 'c2', 'SYSLOG_IDENTIFIER': 'sshd', " +
+		"'_MACHINE_ID': \"UUID('14fab5bb-228d-414b-bdf4-cbc62cb7ba54')\", '_PID': 15091, '_HOSTNAME': 'hostname', " +
+		"'MESSAGE': 'session opened', 'tag': 'sshd'}], []]"
+	if text := data.Repr(got); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	if want := []string{"--lines=1", "--after-cursor=c1", "--after-cursor=c1", "--after-cursor=c3"}; !slices.Equal(cursors, want) {
+		t.Errorf("asked for %q, want %q", cursors, want)
+	}
+}
