@@ -76,12 +76,29 @@ func addressOf(attrs []syscall.NetlinkRouteAttr) (address string, ok bool) {
 	return address, ok
 }
 
-// numbers returns the names of the attributes that are numbers.
-func numbers() map[uint16]string {
-	return map[uint16]string{unix.IFLA_MTU: "mtu", unix.IFLA_TXQLEN: "txqlen", unix.IFLA_LINKMODE: "linkmode",
-		unix.IFLA_GROUP: "group", unix.IFLA_PROMISCUITY: "promiscuity", unix.IFLA_NUM_TX_QUEUES: "num_tx_queues",
-		unix.IFLA_NUM_RX_QUEUES: "num_rx_queues", unix.IFLA_CARRIER: "carrier",
-		unix.IFLA_CARRIER_CHANGES: "carrier_changes"}
+// numberOf returns the name of an attribute that is a number, "" for others.
+func numberOf(kind uint16) string {
+	switch kind {
+	case unix.IFLA_MTU:
+		return "mtu"
+	case unix.IFLA_TXQLEN:
+		return "txqlen"
+	case unix.IFLA_LINKMODE:
+		return "linkmode"
+	case unix.IFLA_GROUP:
+		return "group"
+	case unix.IFLA_PROMISCUITY:
+		return "promiscuity"
+	case unix.IFLA_NUM_TX_QUEUES:
+		return "num_tx_queues"
+	case unix.IFLA_NUM_RX_QUEUES:
+		return "num_rx_queues"
+	case unix.IFLA_CARRIER:
+		return "carrier"
+	case unix.IFLA_CARRIER_CHANGES:
+		return "carrier_changes"
+	}
+	return ""
 }
 
 // setLink sets a setting of an interface from its attribute.
@@ -106,11 +123,10 @@ func setLink(link *data.Map, a syscall.NetlinkRouteAttr) {
 			link.Set("kind", kind)
 		}
 	default:
-		name, ok := numbers()[kind]
-		switch {
-		case ok && len(a.Value) == 1:
+		switch name := numberOf(kind); {
+		case name != "" && len(a.Value) == 1:
 			link.Set(name, int64(a.Value[0]))
-		case ok && len(a.Value) == 4:
+		case name != "" && len(a.Value) == 4:
 			link.Set(name, int64(binary.NativeEndian.Uint32(a.Value)))
 		}
 	}

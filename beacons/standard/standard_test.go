@@ -331,39 +331,3 @@ func TestNetworkSettings(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkIdle measures a turn of ten beacons that report nothing. A minion has one each second.
-func BenchmarkIdle(b *testing.B) {
-	dir := b.TempDir()
-	file := filepath.Join(dir, "log")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	r, err := loader.NewRegistry(&loader.Env{}, Plugins())
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, scope := loader.WithScope(b.Context())
-	defer scope.Close()
-	type call struct {
-		fun    string
-		config []any
-	}
-	calls := []call{{"log", []any{data.NewMap("file", file)}}, {"network_settings", []any{data.NewMap("interfaces",
-		data.NewMap("lo", data.NewMap("mtu", nil)))}}}
-	for range 4 {
-		calls = append(calls, call{"inotify", []any{data.NewMap("files", data.NewMap(dir, data.NewMap("mask",
-			[]any{"delete"})))}}, call{"log", []any{data.NewMap("file", file)}})
-	}
-	for b.Loop() {
-		for _, c := range calls {
-			if valid, err := r.Invoke(ctx, c.fun+".validate", []any{c.config}, nil); err != nil || !data.Truth(valid) {
-				b.Fatal(valid, err)
-			}
-			if got, err := r.Invoke(ctx, c.fun+".beacon", []any{data.Clone(c.config)}, nil); err != nil ||
-				len(data.ListOf(got)) > 0 {
-				b.Fatal(got, err)
-			}
-		}
-	}
-}
