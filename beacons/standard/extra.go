@@ -4,6 +4,7 @@ package standard
 
 import (
 	"github.com/brineproject/brine/beacons/aixaccount"
+	"github.com/brineproject/brine/beacons/certinfo"
 	"github.com/brineproject/brine/beacons/glxinfo"
 	"github.com/brineproject/brine/beacons/haproxy"
 	"github.com/brineproject/brine/beacons/journald"
@@ -19,6 +20,7 @@ import (
 func extra() []loader.Plugin {
 	return []loader.Plugin{
 		aixaccount.Plugin(),
+		certinfo.Plugin(),
 		glxinfo.Plugin(),
 		haproxy.Plugin(),
 		journald.Plugin(),

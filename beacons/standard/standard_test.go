@@ -152,7 +152,7 @@ func TestValidate(t *testing.T) {
 	for _, c := range recorded(t, "validate.json") {
 		name := c.Text("beacon")
 		if !r.Has(name + ".validate") {
-			if !slices.Contains([]string{"sh", "cert_info", "proxy_example"}, name) {
+			if !slices.Contains([]string{"sh", "proxy_example"}, name) {
 				t.Errorf("there is no beacon %s: %s", name, r.MissingText(name+".validate"))
 			}
 			continue

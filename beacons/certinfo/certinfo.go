@@ -1,0 +1,250 @@
+// Package certinfo is Salt's beacon cert_info: it reports certificates that expire soon
+// (salt/beacons/cert_info.py, with the library pyOpenSSL).
+//
+// The texts of extensions come from the module x509, as OpenSSL prints them. Without it they are in
+// hexadecimal.
+package certinfo
+
+import (
+	"context"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/beacons"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/certificate"
+	"github.com/brineproject/brine/loader"
+)
+
+// notifyDays is how many days before its end a certificate is reported.
+const notifyDays = 45
+
+// Plugin returns the beacon cert_info.
+func Plugin() loader.Plugin {
+	return beacons.Plugin("cert_info", "", func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
+}
+
+type beacon struct{ env *loader.Env }
+
+func (beacon) Validate(config any) (bool, string) {
+	fault := beacons.NotList("cert_info", config)
+	if fault == "" && !beacons.Merge(config).Has("files") {
+		fault = "Configuration for cert_info beacon must contain files option."
+	}
+	return beacons.Verdict(fault)
+}
+
+func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
+	set := beacons.Merge(config)
+	var found []any
+	for _, v := range data.ListOf(set.Value("files")) {
+		path, days, err := fileOf(v, set)
+		if err != nil {
+			return nil, err
+		}
+		c, err := b.read(path)
+		if err != nil {
+			b.env.Log.Errorf("Unable to load certificate %s (%v)", path, err)
+			continue
+		}
+		if left := daysLeft(c.TBS.Validity.NotAfter, time.Now()); days < 0 || float64(left) <= days {
+			info, err := b.describe(ctx, path, c)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, info)
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return []*data.Map{data.NewMap("certificates", found)}, nil
+}
+
+// fileOf returns the path of a certificate and for how many days before its end it is reported; for
+// negative days it always is.
+func fileOf(v any, set *data.Map) (path string, days float64, err error) {
+	limit, ok := set.Get("notify_days")
+	if !ok {
+		limit = int64(notifyDays)
+	}
+	if m, ok := v.(*data.Map); ok && m.Len() > 0 {
+		var own any
+		v, own = m.At(0)
+		options, _ := own.(*data.Map)
+		if one, ok := options.Get("notify_days"); ok {
+			limit = one
+		}
+	}
+	days, err = beacons.Number(limit)
+	return data.Str(v), days, err
+}
+
+// maxFile is the size of the largest file of a certificate, in bytes.
+const maxFile = 1 << 20
+
+// read returns the first certificate of a file.
+func (b beacon) read(path string) (*certificate.Certificate, error) {
+	full := filepath.Join(b.env.Root, path)
+	info, err := os.Stat(full)
+	if err != nil {
+		return nil, loader.OSError(err)
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("the file has %d bytes", info.Size())
+	}
+	text, err := os.ReadFile(full)
+	if err != nil {
+		return nil, loader.OSError(err)
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" || block.Type == "X509 CERTIFICATE" {
+			return certificate.Parse(block.Bytes)
+		}
+	}
+	return nil, errNone
+}
+
+// errNone is returned for a file without a certificate.
+var errNone = errors.New("there is no certificate in the file")
+
+// daysLeft returns the whole days from now, a local time, to the end of a certificate. As in Salt the
+// local time is taken for UTC.
+func daysLeft(end, now time.Time) int {
+	now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(),
+		now.Nanosecond(), time.UTC)
+	left := end.Sub(now)
+	days := int(left / (24 * time.Hour))
+	if left < 0 && left%(24*time.Hour) != 0 {
+		days--
+	}
+	return days
+}
+
+// describe returns what an event tells of a certificate.
+func (b beacon) describe(ctx context.Context, path string, c *certificate.Certificate) (*data.Map, error) {
+	issuer, issuerDict, err := name(c.TBS.Issuer.FullBytes)
+	if err != nil {
+		return nil, err
+	}
+	subject, subjectDict, err := name(c.TBS.Subject.FullBytes)
+	if err != nil {
+		return nil, err
+	}
+	from, to := c.TBS.Validity.NotBefore.UTC(), c.TBS.Validity.NotAfter.UTC()
+	const raw, shown = "20060102150405Z", "2006-01-02 15:04:05Z"
+	var serial any = c.TBS.Serial
+	if c.TBS.Serial.IsInt64() {
+		serial = c.TBS.Serial.Int64()
+	}
+	return data.NewMap("cert_path", path, "issuer", issuer, "issuer_dict", issuerDict,
+		"notAfter_raw", to.Format(raw), "notAfter", to.Format(shown), "notBefore_raw", from.Format(raw),
+		"notBefore", from.Format(shown), "serial_number", serial, "signature_algorithm", algorithm(c.Algorithm),
+		"subject", subject, "subject_dict", subjectDict, "version", int64(c.TBS.Version),
+		"extensions", b.extensions(ctx, path, c.TBS.Extensions),
+		"has_expired", time.Now().After(to)), nil
+}
+
+// extensions returns the names and texts of extensions.
+func (b beacon) extensions(ctx context.Context, path string, list []pkix.Extension) []any {
+	texts := &data.Map{}
+	if b.env.Functions.Has("x509.read_certificate") {
+		v, err := b.env.Call(ctx, "x509.read_certificate", []any{filepath.Join(b.env.Root, path)}, nil)
+		if err != nil {
+			b.env.Log.WithError(err).Debugf("read the extensions of certificate %s", path)
+		}
+		read, _ := v.(*data.Map)
+		texts, _ = read.Value("X509v3 Extensions").(*data.Map)
+	}
+	all := []any{}
+	for _, x := range list {
+		word := extensionWord(x.Id.String())
+		text, ok := texts.Value(word).(string)
+		if !ok {
+			text = certificate.Hex(x.Value)
+		}
+		if word == "authorityKeyIdentifier" && !strings.Contains(text, "serial:") {
+			text = strings.TrimPrefix(text, "keyid:") // as OpenSSL 3 prints it
+		}
+		all = append(all, data.NewMap("ext_name", word, "ext_data", strings.TrimPrefix(text, "critical ")))
+	}
+	return all
+}
+
+// extensionWord returns OpenSSL's short name of an extension, UNDEF for one that it does not know.
+func extensionWord(oid string) string {
+	switch word := certificate.Word(oid); {
+	case oid == "1.3.6.1.5.5.7.1.1":
+		return "authorityInfoAccess"
+	case oid == "2.16.840.1.113730.1.13":
+		return "nsComment"
+	case oid == "2.16.840.1.113730.1.1":
+		return "nsCertType"
+	case oid == "1.3.6.1.4.1.11129.2.4.2":
+		return "ct_precert_scts"
+	case word != "":
+		return word
+	}
+	return "UNDEF"
+}
+
+// name returns a distinguished name as text and as a dictionary.
+func name(der []byte) (string, *data.Map, error) {
+	n, err := certificate.ParseName(der)
+	if err != nil {
+		return "", nil, err
+	}
+	var parts []string
+	dict := data.NewMap()
+	for _, set := range n {
+		for _, a := range set {
+			word := attributeWord(a.Type.String())
+			parts = append(parts, fmt.Sprintf("%s=\"%s\"", word, a.Text()))
+			dict.Set(word, a.Text())
+		}
+	}
+	return strings.Join(parts, ","), dict, nil
+}
+
+// attributeWord returns OpenSSL's short name of a part of a name, UNDEF for one that it does not know.
+func attributeWord(oid string) string {
+	switch oid {
+	case "1.2.840.113549.1.9.1":
+		return "emailAddress"
+	case "0.9.2342.19200300.100.1.25":
+		return "DC"
+	case "0.9.2342.19200300.100.1.1":
+		return "UID"
+	}
+	words := map[string]string{"3": "CN", "4": "SN", "5": "serialNumber", "6": "C", "7": "L", "8": "ST",
+		"9": "street", "10": "O", "11": "OU", "12": "title", "13": "description", "15": "businessCategory",
+		"17": "postalCode", "41": "name", "42": "GN", "43": "initials", "44": "generationQualifier",
+		"46": "dnQualifier", "65": "pseudonym", "97": "organizationIdentifier"}
+	if last, ok := strings.CutPrefix(oid, "2.5.4."); ok && words[last] != "" {
+		return words[last]
+	}
+	return "UNDEF"
+}
+
+// algorithm returns OpenSSL's long name of a signature algorithm, its number for one that Brine does
+// not know.
+func algorithm(id pkix.AlgorithmIdentifier) string {
+	a := certificate.AlgorithmOf(id.Algorithm)
+	if a == nil {
+		return id.Algorithm.String()
+	}
+	hash := strings.ReplaceAll(a.Hash.String(), "-", "")
+	switch a.Key {
+	case "rsa":
+		return strings.ToLower(hash) + "WithRSAEncryption"
+	case "ec":
+		return "ecdsa-with-" + hash
+	}
+	return strings.ToUpper(a.Key)
+}
