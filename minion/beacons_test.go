@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/beacons"
@@ -153,4 +155,82 @@ for line in sys.stdin:
 			t.Errorf("event %d: %s, %v", n, data.Repr(body), err)
 		}
 	}
+}
+
+// TestBeaconsModuleSteersItsMinion adds a beacon by a job, and saves it.
+func TestBeaconsModuleSteersItsMinion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	f := startFleetWith(t, nil, withBeacons)
+	config := []any{data.NewMap("beacon_module", "watched"), data.NewMap("file", file)}
+	for range 2 {
+		got, ok := f.give(t, "beacons.add", "mine", config).(*data.Map)
+		if comment := got.Text("comment"); !ok || got.Value("result") != true ||
+			comment != "Added beacon: mine." && comment != "Beacon mine is already configured." {
+			t.Fatalf("beacons.add = %s", data.Repr(got))
+		}
+	}
+	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.await(t, "salt/beacon/web1/mine/changed")
+	const list = "beacons:\n  mine:\n  - beacon_module: watched\n  - file: "
+	if got := f.give(t, "beacons.list"); got != list+file+"\n" {
+		t.Errorf("beacons.list = %v", got)
+	}
+	for range 2 {
+		f.give(t, "beacons.save")
+	}
+	saved, err := os.ReadFile(filepath.Join(f.dir, "conf", "minion.d", "beacons.conf"))
+	if err != nil || string(saved) != list+file+"\n" {
+		t.Errorf("saved %q %v", saved, err)
+	}
+	if got := f.give(t, "beacons.list_available"); got != "beacons:\n- watched\n" {
+		t.Errorf("beacons.list_available = %v", got)
+	}
+	for _, fun := range []string{"disable", "disable", "reset", "reset"} {
+		if got, ok := f.give(t, "beacons."+fun).(*data.Map); !ok || got.Value("result") != true {
+			t.Errorf("beacons.%s = %s", fun, data.Repr(got))
+		}
+	}
+}
+
+// TestBeaconsOfTheProgram watches a file with beacons of the program salt-minion, before a master has
+// accepted the minion. The beacon salt_monitor reports in each turn.
+func TestBeaconsOfTheProgram(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("inotify is a part of Linux")
+	}
+	path := filepath.Join(t.TempDir(), "a file")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", "127.0.0.1:1")
+	cfg.BeaconsBeforeConnect = true
+	cfg.Beacons = data.NewMap(
+		"inotify", []any{data.NewMap("files", data.NewMap(path, data.NewMap("mask", []any{"modify"})))},
+		"log", []any{data.NewMap("file", path), data.NewMap("tags",
+			data.NewMap("seen", data.NewMap("regex", "w")))},
+		"salt_monitor", []any{data.NewMap("salt_fun", "test.ping")})
+	testsalt.StartMinion(t, cfg)
+	bus, tags := dialMinion(t, cfg), map[string]bool{}
+	want := "salt/beacon/web1/inotify/" + strings.ReplaceAll(path, " ", "%20")
+	for range 10 {
+		body, err := testsalt.AwaitEvent(t, bus, beacons.ReturnTag).Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range data.ListOf(body.Value("beacons")) {
+			m, _ := e.(*data.Map)
+			tags[m.Text("tag")] = true
+		}
+		if tags[want] && tags["salt/beacon/web1/log/seen"] {
+			return
+		}
+		if _, err := file.WriteString("word\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Errorf("tags %v", tags)
 }

@@ -100,20 +100,27 @@ func (p *pair) stop(t *testing.T, i int) {
 func (p *pair) startMinion(t *testing.T) {
 	t.Helper()
 	p.minion = testsalt.StartMinion(t, p.cfg)
-	sockets, err := eventbus.MinionSockets(p.cfg.SockDir, p.cfg.ID, p.cfg.HashType)
+	p.bus = dialMinion(t, p.cfg)
+}
+
+// dialMinion connects to the bus of a minion that is starting.
+func dialMinion(t *testing.T, cfg *config.Minion) *eventbus.Client {
+	t.Helper()
+	sockets, err := eventbus.MinionSockets(cfg.SockDir, cfg.ID, cfg.HashType)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; {
-		if p.bus, err = eventbus.Dial(t.Context(), sockets, eventbus.ClientOptions{}); err == nil {
-			break
+		bus, err := eventbus.Dial(t.Context(), sockets, eventbus.ClientOptions{})
+		if err == nil {
+			t.Cleanup(func() { bus.Close() })
+			return bus
 		}
 		if time.Now().After(end) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Millisecond) // nothing else tells that the bus is there
 	}
-	t.Cleanup(func() { p.bus.Close() })
 }
 
 // awaitStart waits until the minion has announced itself to a master.
