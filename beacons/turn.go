@@ -175,7 +175,8 @@ var errEvents = errors.New("the beacon did not return a list of dictionaries")
 
 // call runs a beacon once and returns its events for the master.
 func (e *Engine) call(w *watch) ([]any, error) {
-	v, err := e.o.Functions.Invoke(w.ctx, w.set.module+".beacon", []any{data.Clone(w.set.config)}, nil)
+	ctx := loader.WithContext(w.ctx, &loader.Context{}) // of this call, as of a job
+	v, err := e.o.Functions.Invoke(ctx, w.set.module+".beacon", []any{data.Clone(w.set.config)}, nil)
 	if err != nil {
 		return nil, err
 	}
