@@ -53,7 +53,8 @@ func Number(v any) (float64, error) {
 		}
 		return 0, loader.Exception("ValueError", "could not convert string to float: %s", data.Repr(v))
 	}
-	return 0, loader.TypeError("float() argument must be a string or a real number, not '%s'", loader.TypeName(v))
+	return 0, loader.TypeError("float() argument must be a string or a real number, not '%s'",
+		loader.TypeName(v))
 }
 
 // Percent is Number for a value that may contain percent signs: 63%.

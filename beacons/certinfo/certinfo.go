@@ -27,7 +27,8 @@ const notifyDays = 45
 
 // Plugin returns the beacon cert_info.
 func Plugin() loader.Plugin {
-	return beacons.Plugin("cert_info", "", func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
+	return beacons.Plugin("cert_info", "",
+		func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
 }
 
 type beacon struct{ env *loader.Env }

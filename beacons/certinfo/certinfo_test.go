@@ -51,15 +51,17 @@ func TestEvents(t *testing.T) {
 			c, _ := c.(*data.Map)
 			got, err := r.Invoke(t.Context(), "cert_info.beacon", []any{c.Value("config")}, nil)
 			if err != nil || !data.Equal(got, c.Value("events")) {
-				t.Errorf("%s:\n      %s %v\nSalt: %s", c.Text("name"), data.Repr(got), err, data.Repr(c.Value("events")))
+				t.Errorf("%s:\n      %s %v\nSalt: %s", c.Text("name"), data.Repr(got), err,
+					data.Repr(c.Value("events")))
 			}
 		}
 	})
 }
 
+// TestDaysLeft has values of Python's timedelta.days.
 func TestDaysLeft(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	for hours, want := range map[int]int{0: 0, 1: 0, 24: 1, 47: 1, -1: -1, -24: -1, -25: -2} { // Python's timedelta.days
+	for hours, want := range map[int]int{0: 0, 1: 0, 24: 1, 47: 1, -1: -1, -24: -1, -25: -2} {
 		if got := daysLeft(now.Add(time.Duration(hours)*time.Hour), now); got != want {
 			t.Errorf("%d hours: %d days, want %d", hours, got, want)
 		}

@@ -18,7 +18,8 @@ import (
 
 // Plugin returns the beacon inotify.
 func Plugin() loader.Plugin {
-	return beacons.Plugin("inotify", "", func(env *loader.Env) (beacons.Beacon, error) { return files{env}, nil })
+	return beacons.Plugin("inotify", "",
+		func(env *loader.Env) (beacons.Beacon, error) { return files{env}, nil })
 }
 
 type files struct{ env *loader.Env }

@@ -15,7 +15,8 @@ import (
 
 // Watchdog returns the beacon watchdog.
 func Watchdog() loader.Plugin {
-	return beacons.Plugin("watchdog", "", func(*loader.Env) (beacons.Beacon, error) { return directories{}, nil })
+	return beacons.Plugin("watchdog", "",
+		func(*loader.Env) (beacons.Beacon, error) { return directories{}, nil })
 }
 
 // directories watches directories, without those below them.

@@ -157,7 +157,8 @@ func uuid(text string) string {
 
 // date returns a moment as Python shows it: without microseconds, and seconds, of zero.
 func date(t time.Time) string {
-	text := fmt.Sprintf("datetime.datetime(%d, %d, %d, %d, %d", t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute())
+	text := fmt.Sprintf("datetime.datetime(%d, %d, %d, %d, %d",
+		t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute())
 	micros := t.Nanosecond() / 1000
 	if t.Second() != 0 || micros != 0 {
 		text += fmt.Sprintf(", %d", t.Second())

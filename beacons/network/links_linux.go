@@ -17,7 +17,7 @@ import (
 // pyroute2 (rtnetlink(7)).
 func readLinks() (map[string]*data.Map, error) {
 	links, names := map[string]*data.Map{}, map[int32]*data.Map{}
-	err := each(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, func(head []byte, attrs []syscall.NetlinkRouteAttr) {
+	link := func(head []byte, attrs []syscall.NetlinkRouteAttr) {
 		order := binary.NativeEndian
 		index := int32(order.Uint32(head[4:]))
 		link := data.NewMap("family", int64(head[0]), "ifi_type", int64(order.Uint16(head[2:])),
@@ -26,17 +26,18 @@ func readLinks() (map[string]*data.Map, error) {
 			setLink(link, a)
 		}
 		links[link.Text("ifname")], names[index] = link, link
-	})
-	if err != nil {
-		return nil, err
 	}
-	err = each(unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.SizeofIfAddrmsg, func(head []byte, attrs []syscall.NetlinkRouteAttr) {
+	address := func(head []byte, attrs []syscall.NetlinkRouteAttr) {
 		link := names[int32(binary.NativeEndian.Uint32(head[4:]))]
 		if address, ok := addressOf(attrs); ok && link != nil {
 			link.Set("ipaddr", append(data.ListOf(link.Value("ipaddr")), []any{address, int64(head[1])}))
 		}
-	})
-	return links, err
+	}
+	err := each(unix.RTM_GETLINK, unix.RTM_NEWLINK, unix.SizeofIfInfomsg, link)
+	if err != nil {
+		return nil, err
+	}
+	return links, each(unix.RTM_GETADDR, unix.RTM_NEWADDR, unix.SizeofIfAddrmsg, address)
 }
 
 // each calls f for the messages that the kernel sends about a request.

@@ -18,7 +18,8 @@ import (
 
 // Plugin returns the beacon service.
 func Plugin() loader.Plugin {
-	return beacons.Plugin("service", "", func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
+	return beacons.Plugin("service", "",
+		func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
 }
 
 type beacon struct{ env *loader.Env }

@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/beacons/load"
 	"github.com/brineproject/brine/beacons/network"
 	"github.com/brineproject/brine/beacons/ps"
+	"github.com/brineproject/brine/beacons/sh"
 	"github.com/brineproject/brine/beacons/status"
 	"github.com/brineproject/brine/beacons/usage"
 	"github.com/brineproject/brine/loader"
@@ -28,6 +29,7 @@ func extra() []loader.Plugin {
 		network.Info(),
 		network.Settings(),
 		ps.Plugin(),
+		sh.Plugin(),
 		status.Plugin(),
 		usage.Disk(),
 		usage.Memory(),

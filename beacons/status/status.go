@@ -13,7 +13,8 @@ import (
 
 // Plugin returns the beacon status.
 func Plugin() loader.Plugin {
-	return beacons.Plugin("status", "", func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
+	return beacons.Plugin("status", "",
+		func(env *loader.Env) (beacons.Beacon, error) { return beacon{env}, nil })
 }
 
 type beacon struct{ env *loader.Env }
