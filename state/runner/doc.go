@@ -27,5 +27,6 @@
 // __sls__, which Salt loses. The return code of a function in unless or onlyif is its own, never
 // left over from an earlier state. A check_cmd that is a string is one command, not one for each
 // character. Several failed requisites are listed in the order of the chunk, not at random. A
-// parallel state is a goroutine. The option providers and mod_beacon are not supported.
+// parallel state is a goroutine. The requisites of a chunk do not count again for its mod_beacon, which
+// in Salt fails for them. The option providers is not supported.
 package runner

@@ -65,7 +65,8 @@ func New(o Options) (*Runner, error) {
 // ID returns the random ID of the run. State functions see it as change.Call.Run.
 func (r *Runner) ID() string { return r.id }
 
-// Chunks runs the chunks, then the chunks that listen to them. It returns the results by tag, in
+// Chunks runs the chunks, then the chunks that listen to them, and then adds the beacons of chunks with
+// the argument beacon. It returns the results by tag, in
 // execution order. The caller must not use the chunks afterwards: the runner marks them, and states
 // that join others modify them.
 //
@@ -76,6 +77,9 @@ func (r *Runner) Chunks(ctx context.Context, chunks []state.Chunk) (*data.Map, e
 	results, err := r.runChunks(ctx, chunks)
 	if err == nil {
 		err = r.listen(ctx, chunks, results)
+	}
+	if err == nil {
+		err = r.beacons(ctx, chunks, results)
 	}
 	r.forgetPauses()
 	return results, err

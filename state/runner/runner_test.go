@@ -601,3 +601,27 @@ func TestDisabledStates(t *testing.T) {
 	}
 	b.ran(t, "")
 }
+
+// TestBeacons checks that mod_beacon runs after all states, for those with the argument beacon, and
+// without their requisites.
+func TestBeacons(t *testing.T) {
+	var b *bench
+	b = newBench(t, loader.F("mod_beacon", func(_ context.Context, a xArgs) (any, error) {
+		b.note("beacon " + a.Name)
+		return change.New(a.Name, true, nil, data.Str(a.Kwargs.Value("sfun"))+" "+data.Str(a.Kwargs.Value("beacon"))), nil
+	}))
+	results := b.chunks(t, x("a", "beacon", true, "require", on("b")), x("b"), x("c", "beacon", false))
+	if got := strings.Join(b.calls, ", "); got != "b, a, c, beacon a, beacon c" {
+		t.Errorf("ran %s", got)
+	}
+	for tag, comment := range map[string]string{"x_|-beacon_a_|-a_|-mod_beacon": "run True",
+		"x_|-beacon_c_|-c_|-mod_beacon": "run False"} {
+		ret, _ := results.Value(tag).(*data.Map)
+		if ret.Text("comment") != comment || ret.Value("result") != true {
+			t.Errorf("%s: %s, want %s", tag, data.Repr(ret), comment)
+		}
+	}
+	if results.Len() != 5 {
+		t.Errorf("results %s", data.Repr(results))
+	}
+}
