@@ -122,6 +122,7 @@ type Cluster struct {
 	maxPayload atomic.Int64
 	link       atomic.Pointer[Connection]
 	linked     atomic.Pointer[time.Time] // when the connection was made
+	moves      atomic.Int64              // to another server, since there is no quorum
 
 	sending sync.Mutex // of events on the bus
 	sent    uint64     // their number
@@ -259,7 +260,7 @@ func (c *Cluster) dialing() (nats.Options, error) {
 	}
 	o.ReconnectedCB = func(nc *nats.Conn) {
 		c.learn(nc)
-		log.Warnf("connected to NATS at %s again", nc.ConnectedUrlRedacted())
+		c.tellMove("connected to NATS at %s again", nc.ConnectedUrlRedacted())
 	}
 	o.AsyncErrorCB = func(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrSlowConsumer) {
@@ -294,10 +295,20 @@ func (c *Cluster) move() {
 	if !c.connected.Load() || len(c.o.Servers) < 2 || time.Since(*c.linked.Load()) < moveAfter {
 		return
 	}
-	c.o.Log.Warnf("NATS at %s has no quorum for this member; trying another server", c.link.Load().Address)
+	c.moves.Add(1)
+	c.tellMove("NATS at %s has no quorum for this member; trying the servers in turn", c.link.Load().Address)
 	if err := c.nc.ForceReconnect(); err != nil && !c.nc.IsClosed() {
 		c.o.Log.WithError(err).Error("connect to another NATS server")
 	}
+}
+
+// tellMove logs a change of the server. After the first one without a quorum they are no news.
+func (c *Cluster) tellMove(format string, args ...any) {
+	if c.moves.Load() > 1 {
+		c.o.Log.Debugf(format, args...)
+		return
+	}
+	c.o.Log.Warnf(format, args...)
 }
 
 // name returns the name of a stream or bucket of this cluster.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -124,12 +125,14 @@ func fileFinding(file, reader string, err error) *config.Finding {
 	return f
 }
 
-// present returns the name of the user of this process, or its number.
+// present returns the name of the user of this process, or its number. The user may have changed since the
+// start, which user.Current does not notice.
 func present() string {
-	if u, err := user.Current(); err == nil {
+	id := strconv.Itoa(os.Geteuid())
+	if u, err := user.LookupId(id); err == nil {
 		return u.Username
 	}
-	return fmt.Sprint(os.Geteuid())
+	return id
 }
 
 // refusal returns a finding for an error of the connection that an option causes, else the error.

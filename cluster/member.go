@@ -251,6 +251,7 @@ func (p *pulse) set(problem error) {
 		p.c.o.Log.WithError(problem).Error("the cluster has no quorum for this member")
 		return
 	}
+	p.c.moves.Store(0)
 	p.c.o.Log.Warn("the cluster has a quorum again")
 }
 
