@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/http"
+	"github.com/brineproject/brine/modules/lvm"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pacmanpkg"
@@ -60,6 +61,7 @@ func extra(render.Brought) []loader.Plugin {
 		gpg.Plugin(),
 		hashutil.Plugin(),
 		http.Plugin(),
+		lvm.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		pacmanpkg.Plugin(),

@@ -20,9 +20,10 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "debconf-get-selections"), []byte("#!/bin/sh\n"),
-		0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"debconf-get-selections", "lvm"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for _, c := range []struct {
@@ -31,7 +32,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 	}{{"debian_service", "service", "Debian", ""}, {"gentoo_service", "service", "Alpine", ""},
 		{"linux_service", "service", "Void", "Linux"}, {"rh_service", "service", "ALT", ""},
 		{"systemd_service", "service", "Ubuntu", "Linux"},
-		{"linux_sysctl", "sysctl", "", "Linux"}, {"kmod", "kmod", "", "Linux"},
+		{"linux_sysctl", "sysctl", "", "Linux"}, {"kmod", "kmod", "", "Linux"}, {"linux_lvm", "lvm", "", "Linux"},
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {

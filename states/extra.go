@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
+	"github.com/brineproject/brine/states/lvm"
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
@@ -38,6 +39,7 @@ func extra() []loader.Plugin {
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
+		lvm.Plugin(),
 		mysql.Database(),
 		mysql.Grants(),
 		mysql.Query(),

@@ -159,4 +159,3 @@ func named(row []string, names ...string) *data.Map {
 	}
 	return info
 }
-
