@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
+	"github.com/brineproject/brine/states/blockdev"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
@@ -36,6 +37,7 @@ func extra() []loader.Plugin {
 		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
+		blockdev.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),

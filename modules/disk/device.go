@@ -123,41 +123,41 @@ type tuneArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// tune sets how a device is read and written, and returns the new values: read-ahead,
-// filesystem-read-ahead, read-only, read-write.
+// tune sets how a device is read and written, and returns the new values: read-ahead and
+// filesystem-read-ahead, in sectors of 512 bytes, and read-only or read-write, which are True.
 //
 // CLI Example:
 //
 //	salt '*' disk.tune /dev/sda1 read-ahead=1024 read-write=True
 func (m *module) tune(ctx context.Context, a tuneArgs) (any, error) {
-	argv, asked := []string{"blockdev"}, []any{}
+	argv, asked, invalid := []string{"blockdev"}, []any{}, []string{}
 	for key, v := range a.Kwargs.All() {
-		name := data.Str(key)
-		letter, ok := map[string]string{"read-ahead": "ra", "filesystem-read-ahead": "fra",
-			"read-only": "ro", "read-write": "rw"}[name]
+		name, is := data.Str(key), v == true || v == "True"
 		switch {
-		case !ok:
-			continue
-		case letter == "rw":
-			asked = append(asked, "getro")
-		default:
-			asked = append(asked, "get"+letter)
+		case name == "read-ahead":
+			argv, asked = append(argv, "--setra", data.Str(v)), append(asked, "getra")
+		case name == "filesystem-read-ahead":
+			argv, asked = append(argv, "--setfra", data.Str(v)), append(asked, "getfra")
+		case name == "read-only" && is:
+			argv, asked = append(argv, "--setro"), append(asked, "getro")
+		case name == "read-write" && is:
+			argv, asked = append(argv, "--setrw"), append(asked, "getro")
+		case !strings.HasPrefix(name, "__"):
+			invalid = append(invalid, name+"="+data.Str(v))
 		}
-		switch {
-		// Salt passes --read-only, which blockdev does not know
-		case (v == true || v == "True") && (letter == "ro" || letter == "rw"):
-			argv = append(argv, "--set"+letter)
-		case v == true || v == "True":
-			argv = append(argv, "--"+name)
-		default:
-			argv = append(argv, "--set"+letter, data.Str(v))
-		}
+	}
+	if len(invalid) > 0 {
+		return nil, loader.Invocation("Invalid keyword arguments: %s", strings.Join(invalid, ", "))
 	}
 	if err := plain(a.Device); err != nil {
 		return nil, err
 	}
-	if _, err := m.run(ctx, append(argv, a.Device)...); err != nil {
+	out, err := m.run(ctx, append(argv, a.Device)...)
+	if err != nil {
 		return nil, err
+	}
+	if out.Retcode != 0 {
+		return nil, loader.Execution("%s", out.Stderr)
 	}
 	return m.dump(ctx, dumpArgs{a.Device, asked})
 }
