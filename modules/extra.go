@@ -30,6 +30,7 @@ import (
 	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rpm"
+	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
@@ -70,6 +71,7 @@ func extra(render.Brought) []loader.Plugin {
 		ps.Plugin(),
 		random.Plugin(),
 		rpm.Plugin(),
+		selinux.Plugin(),
 		status.Plugin(),
 		temp.Plugin(),
 		virtualenv.Plugin(),
