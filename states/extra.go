@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
+	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
@@ -54,6 +55,7 @@ func extra() []loader.Plugin {
 		postgres.Schema(),
 		postgres.Tablespace(),
 		postgres.User(),
+		selinux.Plugin(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
