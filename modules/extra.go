@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
+	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
@@ -58,6 +59,7 @@ func extra(render.Brought) []loader.Plugin {
 		disk.Plugin(),
 		dnsutil.Plugin(),
 		environ.Plugin(),
+		firewalld.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		hashutil.Plugin(),

@@ -20,7 +20,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	for _, name := range []string{"debconf-get-selections", "lvm", "semanage", "semodule",
+	for _, name := range []string{"debconf-get-selections", "firewall-cmd", "lvm", "semanage", "semodule",
 		"setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"linux_service", "service", "Void", "Linux"}, {"rh_service", "service", "ALT", ""},
 		{"systemd_service", "service", "Ubuntu", "Linux"},
 		{"linux_sysctl", "sysctl", "", "Linux"}, {"kmod", "kmod", "", "Linux"}, {"linux_lvm", "lvm", "", "Linux"},
-		{"selinux", "selinux", "", "Linux"},
+		{"firewalld", "firewalld", "", "Linux"}, {"selinux", "selinux", "", "Linux"},
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {
