@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/blockdev"
+	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
@@ -39,6 +40,7 @@ func extra() []loader.Plugin {
 		archive.Plugin(),
 		at.Plugin(),
 		blockdev.Plugin(),
+		firewalld.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
