@@ -203,7 +203,8 @@ func (m *module) addPortFwd(ctx context.Context, a addForwardArgs) (any, error) 
 	if err := m.force(ctx, a.Zone, a.ForceMasquerade); err != nil {
 		return nil, err
 	}
-	return m.cmd(ctx, a.Permanent, "--zone="+a.Zone, "--add-forward-port="+forward(a.Src, a.Proto, a.Dest, a.Dstaddr))
+	return m.cmd(ctx, a.Permanent, "--zone="+a.Zone,
+		"--add-forward-port="+forward(a.Src, a.Proto, a.Dest, a.Dstaddr))
 }
 
 // removePortFwd stops to forward a port of a zone.
@@ -216,7 +217,8 @@ func (m *module) addPortFwd(ctx context.Context, a addForwardArgs) (any, error) 
 //
 //	salt '*' firewalld.remove_port_fwd public 80 443 tcp
 func (m *module) removePortFwd(ctx context.Context, a forwardArgs) (any, error) {
-	return m.cmd(ctx, a.Permanent, "--zone="+a.Zone, "--remove-forward-port="+forward(a.Src, a.Proto, a.Dest, a.Dstaddr))
+	return m.cmd(ctx, a.Permanent, "--zone="+a.Zone,
+		"--remove-forward-port="+forward(a.Src, a.Proto, a.Dest, a.Dstaddr))
 }
 
 // listPortFwd returns the forwarded ports of a zone.

@@ -30,7 +30,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	if process.Find("lvm") == "" {
 		//nolint:staticcheck // Salt's text
-		return nil, errors.New("The linux_lvm execution module cannot be loaded: the lvm binary is not in the path.")
+		return nil, errors.New("The linux_lvm execution module cannot be loaded: " +
+			"the lvm binary is not in the path.")
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{

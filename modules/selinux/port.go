@@ -26,8 +26,8 @@ func portOf(name string, protocol, port any) (string, string, error) {
 			return parts[1], parts[2], nil
 		}
 	}
-	return "", "", loader.Invocation(`Invalid name "%s" format and protocol and port not provided or invalid:`+
-		` "%s" "%s".`, name, data.Str(protocol), data.Str(port))
+	return "", "", loader.Invocation(`Invalid name "%s" format and protocol and port not provided or `+
+		`invalid: "%s" "%s".`, name, data.Str(protocol), data.Str(port))
 }
 
 // portGetPolicy returns the entry of a port in the policy as a dictionary of sel_type, protocol and

@@ -73,8 +73,10 @@ func TestMode(t *testing.T) {
 	expect := func(fun string, args []any, want any) {
 		t.Helper()
 		for range 2 {
-			if got, err := r.Invoke(t.Context(), "selinux."+fun, args, nil); err != nil || !data.Equal(got, want) {
-				t.Errorf("%s %s gives %s, %v, want %s", fun, data.Repr(args), data.Repr(got), err, data.Repr(want))
+			if got, err := r.Invoke(t.Context(), "selinux."+fun, args, nil); err != nil ||
+				!data.Equal(got, want) {
+				t.Errorf("%s %s gives %s, %v, want %s", fun, data.Repr(args), data.Repr(got), err,
+					data.Repr(want))
 			}
 		}
 	}

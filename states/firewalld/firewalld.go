@@ -26,7 +26,8 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	if process.Find("firewall-cmd") == "" {
-		return nil, errors.New("firewall-cmd is not available, firewalld is probably not installed.") //nolint:staticcheck // Salt's text
+		//nolint:staticcheck // Salt's text
+		return nil, errors.New("firewall-cmd is not available, firewalld is probably not installed.")
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{

@@ -93,7 +93,8 @@ func (m *module) fcontextPolicyAbsent(ctx context.Context, a fcontextAbsentArgs)
 			return m.act(ctx, "Error removing policy", "fcontext_delete_policy", its)
 		},
 		Texts: change.Texts{Same: `SELinux policy for "` + a.Name + `" already absent ` +
-			`with specified filetype "` + data.Str(a.Filetype) + `" and sel_type "` + data.Str(a.SelType) + `".`},
+			`with specified filetype "` + data.Str(a.Filetype) + `" and sel_type "` +
+			data.Str(a.SelType) + `".`},
 	}.Ensure(ctx)
 }
 

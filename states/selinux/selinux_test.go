@@ -98,7 +98,8 @@ func TestMode(t *testing.T) {
 		{"1", "Enforcing", "Permissive", "Enforcing"},
 		{"disabled", "Disabled", "Enforcing", "Permissive"},
 	} {
-		run(true, c.name, "None", change.OldNew(c.old, c.mode), "SELinux mode is set to be changed to "+c.mode)
+		run(true, c.name, "None", change.OldNew(c.old, c.mode),
+			"SELinux mode is set to be changed to "+c.mode)
 		run(false, c.name, "True", change.OldNew(c.old, c.new), "SELinux has been set to "+c.mode+" mode")
 		for _, test := range []bool{false, true} {
 			run(test, c.name, "True", none, "SELinux is already in "+c.mode+" mode")
@@ -115,8 +116,8 @@ func TestNotApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"semanage", "setsebool", "semodule", "restorecon"} {
-		if err := os.WriteFile(filepath.Join(dir, "bin", name), []byte("#!/bin/sh\necho Would relabel; [ $1 = -n ]\n"),
-			0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name),
+			[]byte("#!/bin/sh\necho Would relabel; [ $1 = -n ]\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
