@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
+	"github.com/brineproject/brine/modules/gem"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
@@ -60,6 +61,7 @@ func extra(render.Brought) []loader.Plugin {
 		dnsutil.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
+		gem.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		hashutil.Plugin(),

@@ -15,3 +15,14 @@ func Operands(words ...string) error {
 	}
 	return nil
 }
+
+// PlainOperands is Operands for words that must also be a single line: it rejects line ends and
+// NUL.
+func PlainOperands(words ...string) error {
+	for _, word := range words {
+		if strings.ContainsAny(word, "\n\r\x00") {
+			return fmt.Errorf("%q has more than one line", word)
+		}
+	}
+	return Operands(words...)
+}

@@ -10,3 +10,12 @@ func TestOperands(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainOperands(t *testing.T) {
+	for word, good := range map[string]bool{"": true, "a b": true, "-a": false, "a\n": false, "a\rb": false,
+		"a\x00": false, "a\n-b": false} {
+		if err := PlainOperands("first", word); (err == nil) != good {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+}

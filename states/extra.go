@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/blockdev"
 	"github.com/brineproject/brine/states/firewalld"
+	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
@@ -41,6 +42,7 @@ func extra() []loader.Plugin {
 		at.Plugin(),
 		blockdev.Plugin(),
 		firewalld.Plugin(),
+		gem.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
