@@ -26,6 +26,7 @@ import (
 	"github.com/brineproject/brine/modules/lvm"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
+	"github.com/brineproject/brine/modules/npm"
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
@@ -69,6 +70,7 @@ func extra(render.Brought) []loader.Plugin {
 		lvm.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
+		npm.Plugin(),
 		pacmanpkg.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/lvm"
 	"github.com/brineproject/brine/states/mysql"
+	"github.com/brineproject/brine/states/npm"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/selinux"
@@ -51,6 +52,7 @@ func extra() []loader.Plugin {
 		mysql.Grants(),
 		mysql.Query(),
 		mysql.User(),
+		npm.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),
 		postgres.Extension(),
