@@ -35,6 +35,7 @@ import (
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/status"
+	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/x509"
@@ -79,6 +80,7 @@ func extra(render.Brought) []loader.Plugin {
 		rpm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
+		supervisord.Plugin(),
 		temp.Plugin(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
