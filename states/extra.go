@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/selinux"
+	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
@@ -62,6 +63,7 @@ func extra() []loader.Plugin {
 		postgres.Tablespace(),
 		postgres.User(),
 		selinux.Plugin(),
+		supervisord.Plugin(),
 		virtualenv.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
