@@ -38,6 +38,7 @@ import (
 	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/virtualenv"
+	"github.com/brineproject/brine/modules/webutil"
 	"github.com/brineproject/brine/modules/x509"
 	"github.com/brineproject/brine/modules/x509v2"
 	"github.com/brineproject/brine/modules/yumpkg"
@@ -83,6 +84,7 @@ func extra(render.Brought) []loader.Plugin {
 		supervisord.Plugin(),
 		temp.Plugin(),
 		virtualenv.Plugin(),
+		webutil.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
 		yumpkg.Plugin(),

@@ -24,6 +24,7 @@ import (
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/virtualenv"
+	"github.com/brineproject/brine/states/webutil"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
 )
@@ -65,6 +66,7 @@ func extra() []loader.Plugin {
 		selinux.Plugin(),
 		supervisord.Plugin(),
 		virtualenv.Plugin(),
+		webutil.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
 	})
