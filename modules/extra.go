@@ -31,6 +31,7 @@ import (
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
+	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
@@ -77,6 +78,7 @@ func extra(render.Brought) []loader.Plugin {
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),
+		rabbitmq.Plugin(),
 		random.Plugin(),
 		rpm.Plugin(),
 		selinux.Plugin(),
