@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/selinux"
+	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
@@ -64,6 +65,9 @@ func extra() []loader.Plugin {
 		postgres.Tablespace(),
 		postgres.User(),
 		selinux.Plugin(),
+		rabbitmq.Extension(),
+		rabbitmq.User(),
+		rabbitmq.Vhost(),
 		supervisord.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
