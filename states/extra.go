@@ -65,6 +65,7 @@ func extra() []loader.Plugin {
 		postgres.Tablespace(),
 		postgres.User(),
 		selinux.Plugin(),
+		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
 		rabbitmq.User(),
 		rabbitmq.Vhost(),
