@@ -67,6 +67,7 @@ func extra() []loader.Plugin {
 		selinux.Plugin(),
 		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
+		rabbitmq.Upstream(),
 		rabbitmq.User(),
 		rabbitmq.Vhost(),
 		supervisord.Plugin(),
