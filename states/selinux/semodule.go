@@ -11,7 +11,7 @@ type moduleArgs struct {
 	Name        string
 	ModuleState any       `default:"'Enabled'"`
 	Version     any       `default:"'any'"`
-	Opts        *data.Map `kwargs:"opts"`
+	Kwargs      *data.Map `kwargs:"opts"`
 }
 
 // module enables or disables a module of SELinux.
@@ -36,7 +36,7 @@ type moduleArgs struct {
 //	  selinux.module:
 //	    - module_state: Enabled
 func (m *module) module(ctx context.Context, a moduleArgs) (change.Result, error) {
-	install, remove := data.Truth(a.Opts.Value("install")), data.Truth(a.Opts.Value("remove"))
+	install, remove := data.Truth(a.Kwargs.Value("install")), data.Truth(a.Kwargs.Value("remove"))
 	switch {
 	case install && remove:
 		return change.Refuse(a.Name, "Cannot install and remove at the same time")
@@ -46,8 +46,8 @@ func (m *module) module(ctx context.Context, a moduleArgs) (change.Result, error
 		return m.toggled(ctx, a.Name, a)
 	}
 	source := a.Name
-	if a.Opts.Has("source") {
-		source = data.Str(a.Opts.Value("source"))
+	if a.Kwargs.Has("source") {
+		source = data.Str(a.Kwargs.Value("source"))
 	}
 	installed, err := m.moduleInstall(ctx, nameArgs{source})
 	if err != nil || installed.Verdict != change.Success {
