@@ -6,8 +6,8 @@
 // of files and port.go those of ports.
 //
 // Differences from Salt: the output of semanage is searched here and not by grep, so a name is no
-// part of a shell command; a context may have categories; the mode 1 or 0 is written to the
-// configuration as well; arguments that a program would read as options, and line ends, are refused.
+// part of a shell command. A context may have categories. The mode 1 or 0 is written to the
+// configuration as well. Arguments that a program would read as options, and line ends, are refused.
 package selinux
 
 import (

@@ -1,8 +1,8 @@
 // Package npm is Salt's state npm: packages of Node.js (salt/states/npm.py). It uses the module npm.
 //
-// Differences from Salt: test mode returns None if any package would be installed; a package that
-// was installed from a URL does not fail the next run; a directory in which npm would change
-// nothing is bootstrapped; cache_cleaned does nothing for an empty cache, finds named packages, and
+// Differences from Salt: test mode returns None if any package would be installed. A package that
+// was installed from a URL does not fail the next run. A directory in which npm would change
+// nothing is bootstrapped. cache_cleaned does nothing for an empty cache, finds named packages, and
 // passes force on. After a change, each state looks again.
 package npm
 

@@ -2,9 +2,8 @@
 // (salt/states/supervisord.py). It uses the module supervisord.
 //
 // Differences from Salt: test mode compares as a real run does, so a process that starts counts as
-// running, and one that does not run need not be stopped; a group is dead only if none of its
-// processes runs; the states fail if the daemon does not answer; and they look again after a
-// change.
+// running, and one that does not run need not be stopped. A group is dead only if none of its
+// processes runs. The states fail if the daemon does not answer. They look again after a change.
 package supervisord
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/internal/test/freeport"
 )
 
-// limit is how long a minion of Brine may take until it answers another master: its master_alive_interval
-// of 3 seconds and 2 more, and the time of a ping by a program in Python on a busy machine.
+// limit is how long a minion of Brine may take until it answers another master. It has 5 seconds for the
+// failover itself. The rest is for a ping by a program in Python on a busy machine.
 const limit = 10 * time.Second
 
 // A pair is two masters with one key, and a minion that fails over between them.
