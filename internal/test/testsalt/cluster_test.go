@@ -94,11 +94,17 @@ func awaitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// awaitPresent waits until a master counts minions as connected.
+// awaitPresent waits until a master counts exactly the minions of ids as connected, and has accepted
+// their keys: in a cluster the two become known on the other members at different times.
 func awaitPresent(t *testing.T, m *Master, ids ...string) {
 	t.Helper()
-	awaitFor(t, fmt.Sprintf("%q are connected", ids), func() bool {
-		return slices.Equal(data.TextsOf(m.control(t, "runner", "manage.present")), ids)
+	awaitFor(t, fmt.Sprintf("%q are connected to %s and accepted", ids, m.Config.ID), func() bool {
+		if !slices.Equal(data.TextsOf(m.control(t, "runner", "manage.present")), ids) {
+			return false
+		}
+		all, _ := m.control(t, "wheel", "key.list_all").(*data.Map)
+		accepted := data.TextsOf(all.Value("minions"))
+		return !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(accepted, id) })
 	})
 }
 
