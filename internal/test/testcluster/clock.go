@@ -32,21 +32,15 @@ func (m *Master) SetClock(off time.Duration) error {
 // Skew returns how far the stamp of the latest line of the log is off the time at which the system
 // noted that it was written.
 func (m *Master) Skew() (time.Duration, error) {
-	file, err := os.Open(m.path("log"))
+	before, err := os.Stat(m.path("log"))
 	if err != nil {
 		return 0, err
 	}
-	defer file.Close()
-	before, err := file.Stat()
+	tail, err := m.endOfLog(1 << 16)
 	if err != nil {
 		return 0, err
 	}
-	tail := make([]byte, 1<<16)
-	n, err := file.ReadAt(tail, max(0, before.Size()-int64(len(tail))))
-	if n == 0 {
-		return 0, fmt.Errorf("read the log of %s: %w", m.Name, err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(tail[:n]), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(tail, "\n"), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		stamp, err := time.ParseInLocation("2006-01-02 15:04:05,000", lines[i][:min(23, len(lines[i]))], time.Local)
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,6 +51,9 @@ type Master struct {
 	mu     sync.Mutex
 	now    *process // nil while it does not run
 
+	kept  bool // guarded by acting, as again
+	again int  // runs that the service manager has begun
+
 	setsClock bool          // guarded by acting, as off
 	off       time.Duration // of the clock
 }
@@ -57,6 +62,7 @@ type Master struct {
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it has ended
+	told atomic.Bool   // an action ends it
 
 	clock *wrongclock.Clock // nil if it cannot be set
 }
@@ -101,11 +107,69 @@ func (m *Master) Pid() int {
 
 // running returns the process, or an error that names the action that needs it.
 func (m *Master) running(action string) (*process, error) {
+	if err := m.revive(); err != nil {
+		return nil, err
+	}
 	p := m.process()
 	if p == nil {
 		return nil, fmt.Errorf("%s master %s: it does not run", action, m.Name)
 	}
 	return p, nil
+}
+
+// noServers is in the last line of the log of a master that has ended since NATS did not answer.
+const noServers = "are most of the NATS servers up?"
+
+// revive starts a kept master whose last run has ended because NATS did not answer. m.acting is held.
+func (m *Master) revive() error {
+	m.mu.Lock()
+	last := m.now
+	m.mu.Unlock()
+	if !m.kept || last == nil || m.process() != nil || last.told.Load() || last.cmd.ProcessState.ExitCode() <= 0 {
+		return nil
+	}
+	text, err := m.endOfLog(1 << 12)
+	if err != nil {
+		return err
+	}
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); !strings.Contains(lines[len(lines)-1], noServers) {
+		return nil
+	}
+	m.again++
+	return m.start()
+}
+
+// Keep has a service manager keep the master from now on: a run that ends by itself because NATS does
+// not answer is followed by another one.
+func (m *Master) Keep() {
+	m.acting.Lock()
+	defer m.acting.Unlock()
+	m.kept = true
+}
+
+// Revived returns how many runs the service manager has begun.
+func (m *Master) Revived() int {
+	m.acting.Lock()
+	defer m.acting.Unlock()
+	return m.again
+}
+
+// endOfLog returns up to n bytes of the end of the log.
+func (m *Master) endOfLog(n int64) (string, error) {
+	file, err := os.Open(m.path("log"))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, min(n, size))
+	if _, err := file.ReadAt(text, size-int64(len(text))); err != nil {
+		return "", fmt.Errorf("read the log of %s: %w", m.Name, err)
+	}
+	return string(text), nil
 }
 
 // Start starts the process. It does not wait until the master answers.
@@ -143,6 +207,12 @@ func (m *Master) start() error {
 	go func() {
 		_ = cmd.Wait() // its state is looked at
 		close(p.done)
+		if p.told.Load() {
+			return
+		}
+		m.acting.Lock()
+		defer m.acting.Unlock()
+		_ = m.revive() // whoever needs the master next tries again, and reports it
 	}()
 	m.mu.Lock()
 	m.now = p
@@ -155,6 +225,14 @@ func (m *Master) start() error {
 func (m *Master) Wait(ctx context.Context) error {
 	for {
 		p := m.process()
+		if p == nil && m.acting.TryLock() { // the service manager may be about to start it
+			err := m.revive()
+			m.acting.Unlock()
+			if err != nil {
+				return err
+			}
+			p = m.process()
+		}
 		if p == nil {
 			return fmt.Errorf("wait for master %s: it does not run; its log ends with:\n%s", m.Name, m.log())
 		}
@@ -233,6 +311,7 @@ func (m *Master) terminate(p *process) error {
 
 // end sends a signal and waits until the process is gone.
 func (m *Master) end(p *process, sig syscall.Signal) error {
+	p.told.Store(true)
 	pid := p.cmd.Process.Pid
 	target := pid
 	if sig == syscall.SIGKILL {

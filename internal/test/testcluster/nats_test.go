@@ -33,3 +33,28 @@ func TestServersAreTargets(t *testing.T) {
 		t.Errorf("%d actions; the server has pid %d as before", seen, n.Pid())
 	}
 }
+
+// TestAKeptMaster starts a master without a quorum of NATS: the start ends by itself, and the service
+// manager begins another one until there is a quorum.
+func TestAKeptMaster(t *testing.T) {
+	if !long() {
+		return // a start waits for 30 s
+	}
+	servers := testnats.Start(t, testnats.Options{Nodes: 3})
+	c := New(t, Options{Masters: 1, Cluster: Option("test", 3, servers.URLs()...)})
+	m := c.Masters[0]
+	m.Keep()
+	must(t, m.Start())
+	must(t, m.Wait(t.Context()))
+	servers.Nodes[0].Kill(t)
+	servers.Nodes[1].Kill(t)
+	must(t, m.Kill())
+	if n := m.Revived(); n != 0 || m.Pid() != 0 {
+		t.Errorf("%d new starts of a master that was killed, pid %d", n, m.Pid())
+	}
+	must(t, m.Start())
+	testnats.Eventually(t, func() bool { return m.Revived() > 0 },
+		func() string { return "the master has not been started again" })
+	servers.Nodes[0].Restart(t)
+	must(t, m.Wait(t.Context()))
+}
