@@ -130,49 +130,55 @@ func (p *pair) failback(ctx context.Context) (string, error) {
 	return seconds(took), err
 }
 
-// job kills the first master, orders a job at the second one, and starts the first one again. The job must
-// end with its return at one of them.
+// job kills the first master, orders a job at the second one, and starts the first one again. The job ends
+// once the minion answers the first master, and must end with its return at one of the two.
 func (p *pair) job(ctx context.Context) (string, error) {
 	if _, err := p.move(ctx); err != nil {
 		return "", fmt.Errorf("second failover: %w", err)
 	}
 	first, second := p.hosts[0], p.hosts[1]
-	type answer struct {
-		text string
-		err  error
+	sign := filepath.Join(p.minion.dir, "end-of-job")
+	_, err := second.bench.output(second.by, "salt", "-c", second.dir, "--async", "m", "cmd.run",
+		"until [ -e "+sign+" ]; do sleep 0.2; done; echo done")
+	if err != nil {
+		return "", fmt.Errorf("order the job: %w", err)
 	}
-	answered := make(chan answer, 1)
-	go func() {
-		text, err := second.bench.output(second.by, "salt", "-c", second.dir, "--out=json",
-			"--no-color", "-t", "30", "m", "cmd.run", "sleep 12; echo done")
-		answered <- answer{text, err}
-	}()
 	jid := ""
-	err := until(ctx, func() (err error) {
-		jid, err = p.running("sleep 12")
+	err = until(ctx, func() (err error) {
+		jid, err = p.running(sign)
 		return err
 	})
 	if err != nil {
-		got := <-answered
-		return "", errors.Join(err, got.err)
+		return "", err
 	}
-	begun := time.Now()
 	took, err := p.failback(ctx)
-	got := <-answered
-	lasted := time.Since(begun)
 	if err != nil {
 		return "", fmt.Errorf("second failback: %w", err)
 	}
-	if found, _ := answers(got.text); found["m"] == "done" {
-		return fmt.Sprintf("returned to the second master after %s; the first answered after %s",
-			seconds(lasted), took), nil
+	if _, err := p.running(sign); err != nil {
+		return "", fmt.Errorf("the job did not last until the failback: %w", err)
 	}
-	text, err := first.bench.output(first.by, "salt-run", "-c", first.dir, "--out=json", "jobs.lookup_jid", jid)
-	if err == nil && strings.Contains(text, `"done"`) {
-		return fmt.Sprintf("returned to the first master, which answered after %s", took), nil
+	if err := os.WriteFile(sign, nil, 0o600); err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("the return of job %s is at neither master: %s, %w", jid, brief(got.text),
-		errors.Join(got.err, err))
+	begun, where := time.Now(), ""
+	err = within(ctx, patience/2, func() error {
+		for _, h := range []*host{second, first} {
+			text, err := h.bench.output(h.by, "salt-run", "-c", h.dir, "--out=json", "jobs.lookup_jid", jid)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(text, `"done"`) {
+				where = h.name
+				return nil
+			}
+		}
+		return errors.New("no return yet")
+	})
+	if err != nil {
+		return "", fmt.Errorf("job %s, %s after its end: %w", jid, seconds(time.Since(begun)), err)
+	}
+	return fmt.Sprintf("returned to %s; the first master answered after %s", where, took), nil
 }
 
 // running returns the id of the job of the minion whose arguments have a text: the minion keeps a file in
