@@ -332,8 +332,8 @@ func TestClusterStorm(t *testing.T) {
 	}
 	t.Logf("%d faults: %v", undone, happened)
 	for _, m := range k.c.Masters {
-		if n := m.Revived(); n > 0 {
-			t.Logf("%s gave up %d starts without NATS, and was started again", m.Name, n)
+		for _, why := range m.Ends() {
+			t.Logf("%s ended by itself and was started again: %s", m.Name, why)
 		}
 	}
 }

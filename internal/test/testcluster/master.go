@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,8 +52,8 @@ type Master struct {
 	mu     sync.Mutex
 	now    *process // nil while it does not run
 
-	kept  bool // guarded by acting, as again
-	again int  // runs that the service manager has begun
+	kept bool     // guarded by acting, as ends
+	ends []string // of runs that were followed by another one
 
 	setsClock bool          // guarded by acting, as off
 	off       time.Duration // of the clock
@@ -117,41 +118,44 @@ func (m *Master) running(action string) (*process, error) {
 	return p, nil
 }
 
-// noServers is in the last line of the log of a master that has ended since NATS did not answer.
-const noServers = "are most of the NATS servers up?"
+// excuses are in the last line of the log of a master that ends by itself, and expects that its service
+// manager starts it again.
+var excuses = []string{"are most of the NATS servers up?", "at the next start this master joins anew"}
 
-// revive starts a kept master whose last run has ended because NATS did not answer. m.acting is held.
+// revive starts a kept master that has ended by itself with an excuse. m.acting is held.
 func (m *Master) revive() error {
 	m.mu.Lock()
 	last := m.now
 	m.mu.Unlock()
-	if !m.kept || last == nil || m.process() != nil || last.told.Load() || last.cmd.ProcessState.ExitCode() <= 0 {
+	if !m.kept || last == nil || m.process() != nil || last.told.Load() || last.cmd.ProcessState.ExitCode() != 1 {
 		return nil
 	}
 	text, err := m.endOfLog(1 << 12)
 	if err != nil {
 		return err
 	}
-	if lines := strings.Split(strings.TrimSpace(text), "\n"); !strings.Contains(lines[len(lines)-1], noServers) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	why := lines[len(lines)-1]
+	if !slices.ContainsFunc(excuses, func(excuse string) bool { return strings.Contains(why, excuse) }) {
 		return nil
 	}
-	m.again++
+	m.ends = append(m.ends, why)
 	return m.start()
 }
 
-// Keep has a service manager keep the master from now on: a run that ends by itself because NATS does
-// not answer is followed by another one.
+// Keep has a service manager keep the master from now on: a run that ends by itself with one of the
+// excuses is followed by another one.
 func (m *Master) Keep() {
 	m.acting.Lock()
 	defer m.acting.Unlock()
 	m.kept = true
 }
 
-// Revived returns how many runs the service manager has begun.
-func (m *Master) Revived() int {
+// Ends returns the last lines of the logs of the runs that the service manager has followed by another.
+func (m *Master) Ends() []string {
 	m.acting.Lock()
 	defer m.acting.Unlock()
-	return m.again
+	return slices.Clone(m.ends)
 }
 
 // endOfLog returns up to n bytes of the end of the log.

@@ -49,11 +49,11 @@ func TestAKeptMaster(t *testing.T) {
 	servers.Nodes[0].Kill(t)
 	servers.Nodes[1].Kill(t)
 	must(t, m.Kill())
-	if n := m.Revived(); n != 0 || m.Pid() != 0 {
-		t.Errorf("%d new starts of a master that was killed, pid %d", n, m.Pid())
+	if ends := m.Ends(); len(ends) > 0 || m.Pid() != 0 {
+		t.Errorf("ends %q of a master that was killed, pid %d", ends, m.Pid())
 	}
 	must(t, m.Start())
-	testnats.Eventually(t, func() bool { return m.Revived() > 0 },
+	testnats.Eventually(t, func() bool { return len(m.Ends()) > 0 },
 		func() string { return "the master has not been started again" })
 	servers.Nodes[0].Restart(t)
 	must(t, m.Wait(t.Context()))
