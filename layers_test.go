@@ -23,7 +23,7 @@ var layers = [][]string{
 		"internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
 		"internal/test/freeport",
 	},
-	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config",
+	1: {"payload", "payload/", "crypto", "crypto/", "pki", "pki/", "match", "output", "config",
 		"internal/crontab", "internal/pwhash"},
 	2: {
 		"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process",
@@ -60,9 +60,8 @@ var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/"
 
 // onlyHere lists outside packages and the only packages that may import them.
 var onlyHere = map[string][]string{
-	"github.com/go-zeromq/zmq4": {"transport/zeromq"},
-	"github.com/urfave/cli/v2":  {"cli/flags/urfave", "cli/saltswarm"},
-	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/"},
+	"github.com/urfave/cli/v2": {"cli/flags/urfave", "cli/saltswarm"},
+	"modernc.org/sqlite":       {"returners/", "runners/queue", "pillar/sources/"},
 	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql",
 		"internal/test/testdb"},
 	"github.com/jackc/pgx/v5":       {"returners/", "pillar/sources/"},

@@ -184,11 +184,11 @@ func TestPrivateKeyForms(t *testing.T) {
 		"PKCS#1":           k.PEM(""),
 		"PKCS#8":           pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}),
 		"AES-256":          k.PEM("secret"),
-		"3DES":             k.encode(rand.Reader, "secret", x509.PEMCipher3DES),
-		"AES-128":          k.encode(rand.Reader, "secret", x509.PEMCipherAES128),
+		"3DES":             k.encode(rand.Reader, "secret", "DES-EDE3-CBC"),
+		"AES-128":          k.encode(rand.Reader, "secret", "AES-128-CBC"),
 		"CRLF":             bytes.ReplaceAll(k.PEM("secret"), []byte("\n"), []byte("\r\n")),
 		"space around it":  append(append([]byte("\n "), k.PEM("")...), "\n\n"...),
-		"3DES and newline": append(k.encode(rand.Reader, "secret", x509.PEMCipher3DES), '\n'),
+		"3DES and newline": append(k.encode(rand.Reader, "secret", "DES-EDE3-CBC"), '\n'),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParsePrivateKey(text, "secret")

@@ -2,7 +2,6 @@ package crypto
 
 import (
 	"crypto/rsa"
-	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
@@ -10,8 +9,7 @@ import (
 )
 
 // ASN.1 structures around a key that identify its algorithm: SubjectPublicKeyInfo (RFC 5280) and
-// PrivateKeyInfo (RFC 5208). Package x509 supports them too, but links the elliptic curves, which
-// are a tenth of a minion.
+// PrivateKeyInfo (RFC 5208). Package x509 is not used for the reason at pkcs1Public.
 type (
 	publicInfo struct {
 		Algorithm pkix.AlgorithmIdentifier
@@ -59,12 +57,15 @@ func parsePublicInfo(der []byte) (*rsa.PublicKey, error) {
 	if err := checkRSA(info.Algorithm); err != nil {
 		return nil, err
 	}
-	return x509.ParsePKCS1PublicKey(info.Key.Bytes)
+	return parsePKCS1Public(info.Key.Bytes)
 }
 
 // marshalPublicInfo encodes a SubjectPublicKeyInfo.
 func marshalPublicInfo(key *rsa.PublicKey) ([]byte, error) {
-	der := x509.MarshalPKCS1PublicKey(key)
+	der, err := marshalPKCS1Public(key)
+	if err != nil {
+		return nil, err
+	}
 	return asn1.Marshal(publicInfo{
 		Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidRSA,
 			Parameters: asn1.RawValue{FullBytes: null}},
@@ -83,5 +84,5 @@ func parsePrivateInfo(der []byte) (*rsa.PrivateKey, error) {
 	if err := checkRSA(info.Algorithm); err != nil {
 		return nil, err
 	}
-	return x509.ParsePKCS1PrivateKey(info.Key)
+	return parsePKCS1Private(info.Key)
 }

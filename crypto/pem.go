@@ -3,7 +3,6 @@ package crypto
 import (
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -47,7 +46,7 @@ func parsePrivateBlock(block *pem.Block, passphrase string) (*rsa.PrivateKey, er
 }
 
 func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
-	key, err := x509.ParsePKCS1PrivateKey(der)
+	key, err := parsePKCS1Private(der)
 	if err == nil {
 		return key, nil
 	}
@@ -58,13 +57,12 @@ func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// openTraditional decrypts OpenSSL's traditional format. x509 deprecates it for lack of an
-// integrity check, but such files exist and come from the operator's own disk.
+// openTraditional decrypts OpenSSL's traditional format.
 func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
 	if passphrase == "" {
 		return nil, ErrPassphrase
 	}
-	der, err := x509.DecryptPEMBlock(block, []byte(passphrase))
+	der, err := openDEK(block, passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrPassphrase, err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
@@ -78,27 +76,28 @@ func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
 // PEM returns the key in the format of Salt's key files: PKCS#1 without a final newline. With a
 // passphrase it uses traditional encryption by AES-256-CBC, which every release of Salt supports.
 func (k *PrivateKey) PEM(passphrase string) []byte {
-	return k.encode(rand.Reader, passphrase, x509.PEMCipherAES256)
+	return k.encode(rand.Reader, passphrase, "AES-256-CBC")
 }
 
-func (k *PrivateKey) encode(random io.Reader, passphrase string, alg x509.PEMCipher) []byte {
-	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k.rsa)}
+func (k *PrivateKey) encode(random io.Reader, passphrase, alg string) []byte {
+	der, err := marshalPKCS1Private(k.rsa)
+	if err != nil {
+		// an *rsa.PrivateKey can always be encoded
+		panic("crypto: encode private key: " + err.Error())
+	}
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: der}
 	if passphrase != "" {
 		block = sealTraditional(random, block, passphrase, alg)
 	}
 	return []byte(encodePEM(block))
 }
 
-func sealTraditional(
-	random io.Reader, block *pem.Block, passphrase string, alg x509.PEMCipher,
-) *pem.Block {
-	sealed, err := x509.EncryptPEMBlock(random, block.Type, block.Bytes, []byte(passphrase), alg)
+func sealTraditional(random io.Reader, block *pem.Block, passphrase, alg string) *pem.Block {
+	sealed, err := sealDEK(random, block, passphrase, alg)
 	if err != nil {
 		// only an unknown cipher or a broken random source
 		panic("crypto: encrypt private key: " + err.Error())
 	}
-	name, iv, _ := strings.Cut(sealed.Headers["DEK-Info"], ",")
-	sealed.Headers["DEK-Info"] = name + "," + strings.ToUpper(iv) // as OpenSSL
 	return sealed
 }
 

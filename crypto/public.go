@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -59,7 +58,7 @@ func publicBlock(text []byte) ([]byte, error) {
 
 // parsePublicDER detects the format from the bytes, since some programs use the wrong PEM label.
 func parsePublicDER(der []byte) (*rsa.PublicKey, error) {
-	if key, err := x509.ParsePKCS1PublicKey(der); err == nil {
+	if key, err := parsePKCS1Public(der); err == nil {
 		return key, nil
 	}
 	return parsePublicInfo(der)

@@ -2,7 +2,6 @@ package crypto
 
 import (
 	"bytes"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
@@ -299,15 +298,11 @@ func reencode(t *testing.T, key *PrivateKey, text, passphrase string) string {
 	if !encrypted {
 		return string(key.PEM(passphrase))
 	}
-	ciphers := map[string]x509.PEMCipher{"DES-EDE3-CBC": x509.PEMCipher3DES,
-		"AES-128-CBC": x509.PEMCipherAES128, "AES-192-CBC": x509.PEMCipherAES192,
-		"AES-256-CBC": x509.PEMCipherAES256}
-	alg, ok := ciphers[name]
 	random, err := hex.DecodeString(iv)
-	if !ok || err != nil {
+	if err != nil {
 		t.Fatalf("DEK-Info %q: %v", block.Headers["DEK-Info"], err)
 	}
-	return string(key.encode(bytes.NewReader(random), passphrase, alg))
+	return string(key.encode(bytes.NewReader(random), passphrase, name))
 }
 
 // signAlgorithms maps how the file names an algorithm to how messages do.

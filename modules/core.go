@@ -1,8 +1,6 @@
 package modules
 
 import (
-	_ "embed"
-
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/apkpkg"
 	"github.com/brineproject/brine/modules/aptpkg"
@@ -24,7 +22,6 @@ import (
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/hosts"
 	"github.com/brineproject/brine/modules/ini"
-	"github.com/brineproject/brine/modules/iptables"
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/key"
 	"github.com/brineproject/brine/modules/kmod"
@@ -58,11 +55,6 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen core.go
 
-// coreDocs documents the functions of the plug-ins below.
-//
-//go:embed core.txt
-var coreDocs string
-
 // core returns the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
@@ -86,7 +78,6 @@ func core(b render.Brought) []loader.Plugin {
 		group.Plugin(),
 		hosts.Plugin(),
 		ini.Plugin(),
-		iptables.Plugin(),
 		jinja.Plugin(b),
 		key.Plugin(),
 		kmod.Plugin(),

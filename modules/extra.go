@@ -1,102 +1,33 @@
-//go:build !small
+//go:build !small || extra
 
 package modules
 
 import (
-	_ "embed"
-
-	"github.com/brineproject/brine/fileclient"
-	"github.com/brineproject/brine/fileclient/web"
-	"github.com/brineproject/brine/fileserver"
-	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/aliases"
-	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/at"
-	"github.com/brineproject/brine/modules/disk"
-	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
-	"github.com/brineproject/brine/modules/firewalld"
-	"github.com/brineproject/brine/modules/gem"
 	"github.com/brineproject/brine/modules/git"
-	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
-	"github.com/brineproject/brine/modules/http"
-	"github.com/brineproject/brine/modules/lvm"
-	"github.com/brineproject/brine/modules/mysql"
-	"github.com/brineproject/brine/modules/network"
-	"github.com/brineproject/brine/modules/npm"
-	"github.com/brineproject/brine/modules/pacmanpkg"
-	"github.com/brineproject/brine/modules/pip"
-	"github.com/brineproject/brine/modules/postgres"
-	"github.com/brineproject/brine/modules/ps"
-	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/random"
-	"github.com/brineproject/brine/modules/rpm"
-	"github.com/brineproject/brine/modules/selinux"
-	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/temp"
-	"github.com/brineproject/brine/modules/virtualenv"
-	"github.com/brineproject/brine/modules/webutil"
-	"github.com/brineproject/brine/modules/x509"
-	"github.com/brineproject/brine/modules/x509v2"
-	"github.com/brineproject/brine/modules/yumpkg"
-	"github.com/brineproject/brine/modules/zypperpkg"
-	"github.com/brineproject/brine/render"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen extra.go
 
-// extraDocs documents the functions of the plug-ins below.
-//
-//go:embed extra.txt
-var extraDocs string
-
-// extra returns the modules that a small build leaves out.
-func extra(render.Brought) []loader.Plugin {
-	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+// extra returns the modules that belong to no other group.
+func (full) extra() []loader.Plugin {
+	return []loader.Plugin{
 		aliases.Plugin(),
-		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
-		disk.Plugin(),
-		dnsutil.Plugin(),
 		environ.Plugin(),
-		firewalld.Plugin(),
-		gem.Plugin(),
 		git.Plugin(),
-		gpg.Plugin(),
 		hashutil.Plugin(),
-		http.Plugin(),
-		lvm.Plugin(),
-		mysql.Plugin(),
-		network.Plugin(),
-		npm.Plugin(),
-		pacmanpkg.Plugin(),
-		pip.Plugin(),
-		postgres.Plugin(),
-		ps.Plugin(),
-		rabbitmq.Plugin(),
 		random.Plugin(),
-		rpm.Plugin(),
-		selinux.Plugin(),
-		status.Plugin(),
 		supervisord.Plugin(),
 		temp.Plugin(),
-		virtualenv.Plugin(),
-		webutil.Plugin(),
-		x509.Plugin(),
-		x509v2.Plugin(),
-		yumpkg.Plugin(),
-		zypperpkg.Plugin(),
-	})
-}
-
-// files returns what the file client has in addition to the master's protocol. In a small build it
-// has nothing more.
-func files() fileclient.Brought {
-	return fileclient.Brought{Fetchers: web.Fetchers,
-		Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
+	}
 }

@@ -1,3 +1,5 @@
+//go:build !small || security
+
 package render
 
 import (
@@ -10,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/brineproject/brine/crypto"
+	"github.com/brineproject/brine/crypto/nacl"
 )
 
 // NaCl is the renderer nacl: it decrypts texts of the form NACL[…]. The option nacl.config contains
@@ -84,12 +86,12 @@ func (k *naclKey) open(text string) ([]byte, error) {
 	if err != nil {
 		return nil, Errorf("NACL[…]: %w", err)
 	}
-	open := crypto.OpenSealed
+	open := nacl.OpenSealed
 	if k.shared {
-		open = crypto.OpenSecretBox
+		open = nacl.OpenSecretBox
 	}
 	plain, err := open(b, &k.secret)
-	if errors.Is(err, crypto.ErrBox) {
+	if errors.Is(err, nacl.ErrBox) {
 		return nil, Errorf("NACL[…] was not encrypted for the key of nacl.config")
 	}
 	if err != nil {

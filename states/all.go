@@ -3,8 +3,6 @@
 package states
 
 import (
-	_ "embed"
-
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/beacon"
 	"github.com/brineproject/brine/states/cmd"
@@ -17,7 +15,6 @@ import (
 	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/host"
 	"github.com/brineproject/brine/states/ini"
-	"github.com/brineproject/brine/states/iptables"
 	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/locale"
 	"github.com/brineproject/brine/states/loop"
@@ -26,7 +23,6 @@ import (
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/process"
-	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/saltutil"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
@@ -39,11 +35,6 @@ import (
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen all.go
-
-// coreDocs is the documentation of the functions in the plug-ins below.
-//
-//go:embed all.txt
-var coreDocs string
 
 // Plugins returns the states, in the order in which providers of the same name are tried.
 func Plugins() []loader.Plugin { return append(core(), extra()...) }
@@ -62,7 +53,6 @@ func core() []loader.Plugin {
 		group.Plugin(),
 		host.Plugin(),
 		ini.Plugin(),
-		iptables.Plugin(),
 		kmod.Plugin(),
 		locale.Plugin(),
 		loop.Plugin(),
@@ -71,7 +61,6 @@ func core() []loader.Plugin {
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
 		process.Plugin(),
-		salt.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),

@@ -1,79 +1,25 @@
-//go:build !small
+//go:build !small || extra
 
 package states
 
 import (
-	_ "embed"
-
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/alias"
-	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
-	"github.com/brineproject/brine/states/blockdev"
-	"github.com/brineproject/brine/states/firewalld"
-	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
-	"github.com/brineproject/brine/states/gpg"
-	"github.com/brineproject/brine/states/http"
-	"github.com/brineproject/brine/states/lvm"
-	"github.com/brineproject/brine/states/mysql"
-	"github.com/brineproject/brine/states/npm"
-	"github.com/brineproject/brine/states/pip"
-	"github.com/brineproject/brine/states/postgres"
-	"github.com/brineproject/brine/states/rabbitmq"
-	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/supervisord"
-	"github.com/brineproject/brine/states/virtualenv"
-	"github.com/brineproject/brine/states/webutil"
-	"github.com/brineproject/brine/states/x509"
-	"github.com/brineproject/brine/states/x509v2"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen extra.go
 
-// extraDocs is the documentation of the functions in the plug-ins below.
-//
-//go:embed extra.txt
-var extraDocs string
-
-// extra returns the states of a full build. A small build lacks these states and their modules.
-func extra() []loader.Plugin {
-	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+// extra returns the states that belong to no other group.
+func (full) extra() []loader.Plugin {
+	return []loader.Plugin{
 		alias.Plugin(),
-		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
-		blockdev.Plugin(),
-		firewalld.Plugin(),
-		gem.Plugin(),
 		git.Plugin(),
-		gpg.Plugin(),
-		http.Plugin(),
-		lvm.Plugin(),
-		mysql.Database(),
-		mysql.Grants(),
-		mysql.Query(),
-		mysql.User(),
-		npm.Plugin(),
-		pip.Plugin(),
-		postgres.Database(),
-		postgres.Extension(),
-		postgres.Group(),
-		postgres.Privileges(),
-		postgres.Schema(),
-		postgres.Tablespace(),
-		postgres.User(),
-		selinux.Plugin(),
-		rabbitmq.Cluster(),
-		rabbitmq.Extension(),
-		rabbitmq.Upstream(),
-		rabbitmq.User(),
-		rabbitmq.Vhost(),
 		supervisord.Plugin(),
-		virtualenv.Plugin(),
-		webutil.Plugin(),
-		x509.Plugin(),
-		x509v2.Plugin(),
-	})
+	}
 }

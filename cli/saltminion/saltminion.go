@@ -19,8 +19,6 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules"
-	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/pillar/sources/saltclass"
 	stdreturners "github.com/brineproject/brine/returners/standard"
 	"github.com/brineproject/brine/states"
 )
@@ -66,14 +64,14 @@ func Options(
 		Ports:      minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
 		Plugins:    loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
 		Render:     brought,
-		Sources:    append(pillar.Sources(), saltclass.Source{}),
+		Sources:    sources(),
 		Returners:  loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
 		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
 		Beacons:    stdbeacons.Plugins(),
-		Outputters: cli.Outputters(),
+		Outputters: outputters(),
 		Grains:     Grains(func() grains.Options { return facts }),
 		Log:        log,
-		Order:      cli.OrderOf(cfg, env),
+		Order:      order(cfg, env),
 	}
 	if code != nil {
 		o.Own = code.Source

@@ -1,8 +1,8 @@
-//go:build small
+//go:build small && !formats
 
 package cmd
 
 import "golang.org/x/text/encoding"
 
-// wideEncoding returns nil: the tables of East Asian encodings are too large for a small build.
-func wideEncoding(string) encoding.Encoding { return nil }
+// rareEncoding returns nil: the tables are too large for a small build.
+func rareEncoding(string) encoding.Encoding { return nil }

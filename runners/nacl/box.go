@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/brineproject/brine/crypto"
+	sodium "github.com/brineproject/brine/crypto/nacl"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -72,7 +72,7 @@ func (m *module) sealedEncrypt(text any, words *data.Map) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := crypto.Seal(b, public)
+	sealed, err := sodium.Seal(b, public)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (m *module) secretEncrypt(text any, words *data.Map) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := crypto.SecretBox(b, key)
+	made, err := sodium.SecretBox(b, key)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (m *module) sealedDecrypt(text any, words *data.Map) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return crypto.OpenSealed(b, k)
+			return sodium.OpenSealed(b, k)
 		})
 }
 
@@ -138,7 +138,7 @@ func (m *module) secretDecrypt(text any, words *data.Map) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return crypto.OpenSecretBox(b, key)
+			return sodium.OpenSecretBox(b, key)
 		})
 }
 
@@ -156,7 +156,7 @@ func openBox(text any, fails string, open func([]byte) ([]byte, error)) (any, er
 	}
 	plain, err := open(b)
 	switch {
-	case errors.Is(err, crypto.ErrBox):
+	case errors.Is(err, sodium.ErrBox):
 		return nil, loader.Exception("nacl.exceptions.CryptoError", "%s", fails)
 	case err != nil:
 		return nil, err

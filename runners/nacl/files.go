@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/brineproject/brine/crypto"
+	sodium "github.com/brineproject/brine/crypto/nacl"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
@@ -42,7 +42,7 @@ func (m *module) keygen(_ context.Context, a keygenArgs) (any, error) {
 		a.SkFile = v
 	}
 	if a.SkFile == nil {
-		public, secret, err := crypto.NewNaClKey()
+		public, secret, err := sodium.NewKey()
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (m *module) keygen(_ context.Context, a keygenArgs) (any, error) {
 	case paths.IsFile(sk):
 		return publicOf(sk, pk)
 	}
-	public, secret, err := crypto.NewNaClKey()
+	public, secret, err := sodium.NewKey()
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func publicOf(sk, pk string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	public, err := crypto.NaClPublic(secret)
+	public, err := sodium.Public(secret)
 	if err != nil {
 		return nil, err
 	}

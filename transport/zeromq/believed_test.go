@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -16,7 +14,7 @@ func TestTrustHoldsForWholeMessages(t *testing.T) {
 	limits := transport.Limits{Assembly: 1 << 20}.ServerLimits()
 	stream := hello(1) + readyAs("REQ") + longFrame(1, 100_000) + strings.Repeat("x",
 		100_000) + longFrame(0, 90<<20)
-	pr := profile{kind: zmq4.Router, server: true, buffers: &buffers{size: 1 << 10}, limits: limits,
+	pr := profile{kind: routerSocket, server: true, buffers: &buffers{size: 1 << 10}, limits: limits,
 		budget:    transport.NewBudget(limits.Assembly),
 		strangers: transport.NewStrangers(limits.Strange), counters: &transport.Counters{}}
 	p, err := pr.open(&script{in: strings.NewReader(stream)})

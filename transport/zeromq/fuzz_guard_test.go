@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -79,7 +77,7 @@ func FuzzGuardReading(f *testing.F) {
 		conn := &fitful{stream: hello(1) + readyAs("DEALER") + stream}
 		conn.do = func(byte) error { return nil }
 		pr := profile{
-			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits,
+			kind: routerSocket, server: true, buffers: &buffers{size: 512}, limits: limits,
 			budget: budget, strangers: strangers,
 			counters: &transport.Counters{},
 		}

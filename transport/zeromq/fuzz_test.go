@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -43,7 +41,7 @@ func FuzzConnection(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, stream string) {
 		budget := transport.NewBudget(limits.Assembly)
-		kinds := []zmq4.SocketType{zmq4.Router, zmq4.Pub, zmq4.Dealer, zmq4.Pull}
+		kinds := []socketType{routerSocket, pubSocket, dealerSocket, pullSocket}
 		pr := profile{kind: kinds[kind%4], server: kind%4 != 2, buffers: &buffers{size: 64},
 			limits: limits, budget: budget, counters: &transport.Counters{}}
 		p, err := pr.open(&script{in: strings.NewReader(stream)})
@@ -95,10 +93,10 @@ func checkMessage(t *testing.T, m [][]byte) {
 // FuzzProperties compares what is read of a READY with what is written again.
 func FuzzProperties(f *testing.F) {
 	f.Add([]byte(""))
-	f.Add(mechanism{kind: zmq4.Router, identity: []byte("web1")}.properties())
+	f.Add(mechanism{kind: routerSocket, identity: []byte("web1")}.properties())
 	f.Add([]byte("\x0bSocket-Type\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		into := zmq4.Metadata{}
+		into := map[string]string{}
 		if parseProperties(b, into) != nil {
 			return
 		}
@@ -106,7 +104,7 @@ func FuzzProperties(f *testing.F) {
 		for name, value := range into {
 			again = appendProperty(again, name, []byte(value))
 		}
-		back := zmq4.Metadata{}
+		back := map[string]string{}
 		if err := parseProperties(again, back); err != nil || len(back) != len(into) ||
 			back["Identity"] != into["Identity"] {
 			t.Errorf("%q was read as %v and then as %v, %v", b, into, back, err)

@@ -13,8 +13,8 @@ const (
 	greetingLen  = 64
 )
 
-// Write collects what the library writes during the handshake. It is sent when the library next
-// waits for the peer. After the handshake the library is bypassed.
+// Write collects what the mechanism writes during the handshake. It is sent when the mechanism next
+// waits for the peer. After the handshake, messages go through the outbox.
 func (g *guard) Write(p []byte) (int, error) {
 	if g.phase == open {
 		return 0, fmt.Errorf("write past the outbox: %w", transport.ErrProtocol)
@@ -66,8 +66,8 @@ func (g *guard) greet() error {
 	return nil
 }
 
-// likeLibzmq adds to our greeting what the library omits: the length of the identity, at its place
-// in ZMTP 1.0, and the minor version, since we speak 3.1.
+// likeLibzmq completes our greeting as libzmq does: with the length of the identity, at its place in
+// ZMTP 1.0, and the minor version, since we speak 3.1.
 func likeLibzmq(b []byte, identity int) {
 	if len(b) >= greetingLen {
 		binary.BigEndian.PutUint64(b[1:9], uint64(identity)+1)

@@ -20,7 +20,7 @@ const (
 	// wholeFrame is the size up to which a frame of a trusted peer is read directly into its own
 	// memory: the size of a chunk of a file.
 	wholeFrame = 2 << 20
-	// bigFrame is the size from which a frame is assembled before the library sees it.
+	// bigFrame is the size from which a frame is assembled before it is passed on.
 	bigFrame = 64 << 10
 	// growth is the factor by which the memory of a frame being assembled grows.
 	growth = 4
@@ -51,7 +51,7 @@ type owner interface {
 	silent() error                          // after each interval without a byte
 }
 
-// A guard sits between the network and the library. The library reads only checked data from it:
+// A guard sits between the network and the readers of frames, who read only checked data from it:
 // lengths are within the limits, large bodies are complete, and commands are removed.
 type guard struct {
 	net.Conn
@@ -80,8 +80,8 @@ type guard struct {
 	in       []byte  // read ahead, from rpos to wpos: the block, or larger
 	rpos     int
 	wpos     int
-	pass     int    // bytes of the stream that the library may read
-	big      []byte // assembled frame that the library may read
+	pass     int    // bytes of the stream that may be read
+	big      []byte // assembled frame that may be read
 	frames   int    // frames read of the current message
 	bytes    int
 	more     bool
@@ -128,7 +128,7 @@ func (g *guard) receive(p []byte) (int, error) {
 	return g.Conn.Read(p)
 }
 
-// Read returns bytes of complete, checked frames to the library.
+// Read returns bytes of complete, checked frames, for the handshake.
 func (g *guard) Read(p []byte) (int, error) {
 	for {
 		switch {
@@ -148,7 +148,7 @@ func (g *guard) Read(p []byte) (int, error) {
 }
 
 // frame returns the body of the next frame in memory of its own, and whether another frame of the
-// message follows. A large frame is returned as assembled, whereas the library would copy it.
+// message follows. A large frame is returned as assembled, without a copy.
 func (g *guard) frame() (body []byte, more bool, err error) {
 	for len(g.big) == 0 && g.pass == 0 {
 		if err := g.next(); err != nil {
@@ -434,7 +434,7 @@ func (g *guard) read(p []byte) (int, error) {
 	}
 }
 
-// eof converts an end of stream within a frame to a different error for the library.
+// eof converts an end of stream within a frame to a different error.
 func eof(n int, err error) error {
 	if n > 0 {
 		return nil

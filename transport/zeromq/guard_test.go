@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -42,7 +40,7 @@ func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 			strangers.Give(from, 1<<20)
 		}()
 		pr := profile{
-			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits,
+			kind: routerSocket, server: true, buffers: &buffers{size: 512}, limits: limits,
 			budget: transport.NewBudget(8 << 20), strangers: strangers, counters: &transport.Counters{},
 		}
 		p, err := pr.open(here)

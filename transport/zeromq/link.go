@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -15,7 +13,7 @@ type link struct {
 	transport.Keeper
 }
 
-func newLink(kind zmq4.SocketType, d transport.Dialer) *link {
+func newLink(kind socketType, d transport.Dialer) *link {
 	limits := d.Limits.ClientLimits()
 	return &link{
 		profile: profile{

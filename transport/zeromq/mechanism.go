@@ -7,45 +7,39 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
-// mechanism is NULL. It replaces the library's own to send the same properties as libzmq, in its
-// order, and to reject input that makes the library panic.
+// mechanism is NULL, with the same properties as libzmq, in its order.
 type mechanism struct {
-	kind     zmq4.SocketType
+	kind     socketType
 	identity []byte
 }
 
-var _ zmq4.Security = mechanism{}
-
-func (mechanism) Type() zmq4.SecurityType { return zmq4.NullSecurity }
-
-func (mechanism) Encrypt(w io.Writer, p []byte) (int, error) { return w.Write(p) }
-func (mechanism) Decrypt(w io.Writer, p []byte) (int, error) { return w.Write(p) }
-
-// Handshake exchanges the READY commands.
-func (m mechanism) Handshake(conn *zmq4.Conn, _ bool) error {
-	if err := conn.SendCmd(zmq4.CmdReady, m.properties()); err != nil {
+// handshake exchanges greetings and then the READY commands.
+func (m mechanism) handshake(rw io.ReadWriter) error {
+	if err := exchangeGreetings(rw); err != nil {
 		return err
 	}
-	cmd, err := conn.RecvCmd()
+	if _, err := rw.Write(command(cmdReady, m.properties())); err != nil {
+		return err
+	}
+	name, body, err := readCommand(rw)
 	if err != nil {
 		return err
 	}
-	switch cmd.Name {
-	case zmq4.CmdReady:
-	case zmq4.CmdError:
-		return fmt.Errorf("peer refuses: %.100q: %w", cmd.Body, transport.ErrProtocol)
+	switch name {
+	case cmdReady:
+	case cmdError:
+		return fmt.Errorf("peer refuses: %.100q: %w", body, transport.ErrProtocol)
 	default:
-		return fmt.Errorf("command %.20q in the handshake: %w", cmd.Name, transport.ErrProtocol)
+		return fmt.Errorf("command %.20q in the handshake: %w", name, transport.ErrProtocol)
 	}
-	if err := parseProperties(cmd.Body, conn.Peer.Meta); err != nil {
+	properties := map[string]string{}
+	if err := parseProperties(body, properties); err != nil {
 		return err
 	}
-	if peer := conn.Peer.Meta["Socket-Type"]; !slices.Contains(partners(m.kind), peer) {
+	if peer := properties["Socket-Type"]; !slices.Contains(partners(m.kind), peer) {
 		return fmt.Errorf("%s cannot talk to %.20q: %w", m.kind, peer, transport.ErrProtocol)
 	}
 	return nil
@@ -56,7 +50,7 @@ func (m mechanism) Handshake(conn *zmq4.Conn, _ bool) error {
 func (m mechanism) properties() []byte {
 	b := appendProperty(nil, "Socket-Type", []byte(m.kind))
 	switch m.kind {
-	case zmq4.Req, zmq4.Dealer, zmq4.Router:
+	case reqSocket, dealerSocket, routerSocket:
 		b = appendProperty(b, "Identity", m.identity)
 	}
 	return b
@@ -69,7 +63,7 @@ func appendProperty(b []byte, name string, value []byte) []byte {
 }
 
 // parseProperties parses the properties of a READY command. Names are case-insensitive.
-func parseProperties(b []byte, into zmq4.Metadata) error {
+func parseProperties(b []byte, into map[string]string) error {
 	for len(b) > 0 {
 		n := int(b[0])
 		if len(b) < 1+n+4 {
@@ -91,17 +85,17 @@ func parseProperties(b []byte, into zmq4.Metadata) error {
 }
 
 // partners returns the socket types compatible with kind.
-func partners(kind zmq4.SocketType) []string {
+func partners(kind socketType) []string {
 	switch kind {
-	case zmq4.Pub:
+	case pubSocket:
 		return []string{"SUB", "XSUB"}
-	case zmq4.Sub:
+	case subSocket:
 		return []string{"PUB", "XPUB"}
-	case zmq4.Router:
+	case routerSocket:
 		return []string{"REQ", "DEALER", "ROUTER"}
-	case zmq4.Dealer:
+	case dealerSocket:
 		return []string{"REP", "DEALER", "ROUTER"}
-	case zmq4.Pull:
+	case pullSocket:
 		return []string{"PUSH"}
 	}
 	return nil

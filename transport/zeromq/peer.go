@@ -7,8 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -16,11 +14,11 @@ import (
 const maxPingContext = 16
 
 // heartbeat returns a PING without a time to live or a context (ZMTP 3.1).
-func heartbeat() []byte { return command(zmq4.CmdPing, []byte{0, 0}) }
+func heartbeat() []byte { return command(cmdPing, []byte{0, 0}) }
 
 // A profile is the configuration shared by all connections of a server or client.
 type profile struct {
-	kind      zmq4.SocketType
+	kind      socketType
 	server    bool
 	identity  []byte
 	buffers   *buffers
@@ -62,12 +60,7 @@ func (pr *profile) open(conn net.Conn) (*peer, error) {
 }
 
 // handshake initializes p, which must be zero, as the peer of a connection.
-func (pr *profile) handshake(conn net.Conn, p *peer) (err error) {
-	defer func() {
-		if v := recover(); v != nil { // the library panics on some inputs
-			err = fmt.Errorf("%v: %w", v, transport.ErrProtocol)
-		}
-	}()
+func (pr *profile) handshake(conn net.Conn, p *peer) error {
 	if pr.limits.HandshakeTimeout > 0 {
 		if err := conn.SetDeadline(time.Now().Add(pr.limits.HandshakeTimeout)); err != nil {
 			return err
@@ -77,8 +70,7 @@ func (pr *profile) handshake(conn net.Conn, p *peer) (err error) {
 	g.Conn, g.limits, g.budget, g.strangers, g.buffers, g.server = conn, &pr.limits, pr.budget,
 		pr.strangers, pr.buffers, pr.server
 	g.identity = len(pr.identity)
-	if _, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server,
-		nil); err != nil {
+	if err := (mechanism{pr.kind, pr.identity}).handshake(g); err != nil {
 		return err
 	}
 	p.out.Open(conn, &pr.limits, pr.counters)
@@ -119,21 +111,21 @@ func (p *peer) receive() ([][]byte, error) {
 // command executes a command. As required by ZMTP, unknown commands are ignored.
 func (p *peer) command(name string, body []byte) error {
 	switch name {
-	case zmq4.CmdPing:
+	case cmdPing:
 		if len(body) < 2 {
 			return fmt.Errorf("PING without a time: %w", transport.ErrProtocol)
 		}
 		echo := body[2:]
-		p.urgent(command(zmq4.CmdPong, echo[:min(len(echo), maxPingContext)]))
-	case zmq4.CmdPong:
+		p.urgent(command(cmdPong, echo[:min(len(echo), maxPingContext)]))
+	case cmdPong:
 		if side, ok := p.side.(ponged); ok {
 			side.pong()
 		}
-	case zmq4.CmdSubscribe, zmq4.CmdCancel:
+	case cmdSubscribe, cmdCancel:
 		if side, ok := p.side.(subscribable); ok {
-			return side.subscribe(name == zmq4.CmdSubscribe, bytes.Clone(body))
+			return side.subscribe(name == cmdSubscribe, bytes.Clone(body))
 		}
-	case zmq4.CmdError:
+	case cmdError:
 		return fmt.Errorf("peer says %.100q: %w", body, transport.ErrProtocol)
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/serve"
 )
@@ -30,7 +28,7 @@ const (
 
 // NewPublisher returns a publisher on a listener, which it takes over.
 func NewPublisher(l net.Listener, o transport.Options) *Publisher {
-	p := &Publisher{server: newServer(zmq4.Pub, 512, l, o)}
+	p := &Publisher{server: newServer(pubSocket, 512, l, o)}
 	// subscribers send nothing else
 	p.limits.MaxUntrusted = max(1+p.limits.MaxSubscriptionBytes, maxCommand)
 	p.shards.MakeShards(func() *shard { return newShard(&p.limits) })

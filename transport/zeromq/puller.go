@@ -5,8 +5,6 @@ import (
 	"net"
 	"sync"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -18,7 +16,7 @@ type Puller struct {
 
 // NewPuller returns a puller on a listener, which it takes over.
 func NewPuller(l net.Listener, o transport.Options) *Puller {
-	return &Puller{server: newServer(zmq4.Pull, 4<<10, l, o)}
+	return &Puller{server: newServer(pullSocket, 4<<10, l, o)}
 }
 
 // Serve calls fn with each message, one at a time, until ctx ends, and then returns nil. Peers are

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/serve"
 )
@@ -25,7 +23,7 @@ type Replier struct {
 
 // NewReplier returns a replier on a listener, which it takes over.
 func NewReplier(l net.Listener, o transport.Options) *Replier {
-	s := newServer(zmq4.Router, 1<<10, l, o)
+	s := newServer(routerSocket, 1<<10, l, o)
 	return &Replier{server: s, desk: serve.NewDesk(s.Server)}
 }
 

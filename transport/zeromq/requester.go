@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -26,7 +24,7 @@ type Requester struct {
 // loss. The caller must close it.
 func NewRequester(d transport.Dialer) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Requester{link: newLink(zmq4.Dealer, d), stop: stop, done: make(chan struct{}),
+	q := &Requester{link: newLink(dealerSocket, d), stop: stop, done: make(chan struct{}),
 		soon: transport.NewHaste(), last: rand.Uint64()}
 	q.calls = transport.NewCalls[uint64, *peer](d.Addr, q.done, q.number, nil)
 	q.link.Hurry = q.soon

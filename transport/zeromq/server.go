@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/serve"
 )
@@ -46,9 +44,9 @@ type contact struct {
 
 func (l *contact) at() *contact { return l }
 
-func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.Options) *server {
+func newServer(kind socketType, readAhead int, l net.Listener, o transport.Options) *server {
 	s := serve.New(l, o)
-	s.Acceptor.Subscribe = kind == zmq4.Pub
+	s.Acceptor.Subscribe = kind == pubSocket
 	return &server{Server: s, profile: profile{
 		kind: kind, server: true, buffers: &buffers{size: readAhead}, limits: s.Limits,
 		budget: s.Budget, strangers: s.Strangers, counters: s.Counters,

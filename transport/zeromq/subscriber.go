@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-zeromq/zmq4"
-
 	"github.com/brineproject/brine/transport"
 )
 
@@ -36,7 +34,7 @@ const answers = 2
 // missed. This is known when it has answered heartbeats sent after them. ZMTP 3.0 peers have no
 // heartbeats; there OnState is called at once.
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
-	l := newLink(zmq4.Sub, s.dialer)
+	l := newLink(subSocket, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
 		taken := sync.OnceFunc(l.Up)
 		p.side = &countdown{peer: p, left: answers, taken: taken}
@@ -103,7 +101,7 @@ func (s *Subscriber) subscriptions(minor byte) []byte {
 	var b []byte
 	for _, t := range s.topics {
 		if minor >= 1 {
-			b = append(b, command(zmq4.CmdSubscribe, []byte(t))...)
+			b = append(b, command(cmdSubscribe, []byte(t))...)
 		} else {
 			b = appendFrame(b, 0, append([]byte{1}, t...))
 		}

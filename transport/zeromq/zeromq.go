@@ -3,13 +3,12 @@
 // and a requester (DEALER, where Salt uses REQ) for minions and programs, and a receiver (PULL) for
 // the socket publish_pull.ipc.
 //
-// The handshake is that of github.com/go-zeromq/zmq4, which only this package imports. Each
-// connection is wrapped in a guard that reads ahead. It limits the handshake, rejects frames by
+// Each connection is wrapped in a guard that reads ahead. It limits the handshake, rejects frames by
 // their announced length, assembles large frames as they arrive, removes commands (heartbeats,
-// subscriptions) from the stream and tracks silence. After the handshake messages are read directly
-// from the guard, since the library would copy large frames. Outgoing messages are encoded once and
-// written without blocking, bypassing the library. What the kernel does not accept is queued, and
-// sent by a goroutine that ends when the queue is empty. An idle connection costs one goroutine.
+// subscriptions) from the stream and tracks silence. Messages are read directly from the guard,
+// without a copy of large frames. Outgoing messages are encoded once and written without blocking.
+// What the kernel does not accept is queued, and sent by a goroutine that ends when the queue is
+// empty. An idle connection costs one goroutine.
 //
 // Other peers see the behavior of libzmq 4.3: the same greeting and order of properties, and
 // subscriptions as commands for ZMTP 3.1 or as messages for 3.0. Three things differ:

@@ -1,4 +1,6 @@
-package crypto
+// Package nacl encrypts texts as libsodium does: crypto_box_seal and crypto_secretbox. It is not part
+// of package crypto because its library links the elliptic curves, which are large.
+package nacl
 
 import (
 	"crypto/rand"
@@ -15,8 +17,8 @@ const boxNonce = 24
 // ErrBox is returned for a box that was not made for the key.
 var ErrBox = errors.New("the box was not made for this key")
 
-// NaClPublic returns the public key for a NaCl secret key (crypto_box).
-func NaClPublic(secret *[32]byte) (*[32]byte, error) {
+// Public returns the public key for a NaCl secret key (crypto_box).
+func Public(secret *[32]byte) (*[32]byte, error) {
 	public, err := curve25519.X25519(secret[:], curve25519.Basepoint)
 	if err != nil {
 		return nil, err
@@ -24,8 +26,8 @@ func NaClPublic(secret *[32]byte) (*[32]byte, error) {
 	return (*[32]byte)(public), nil
 }
 
-// NewNaClKey generates a NaCl key pair (crypto_box).
-func NewNaClKey() (public, secret *[32]byte, err error) { return box.GenerateKey(rand.Reader) }
+// NewKey generates a NaCl key pair (crypto_box).
+func NewKey() (public, secret *[32]byte, err error) { return box.GenerateKey(rand.Reader) }
 
 // Seal encrypts a text for a public key (crypto_box_seal; PyNaCl's SealedBox).
 func Seal(text []byte, public *[32]byte) ([]byte, error) {
@@ -34,7 +36,7 @@ func Seal(text []byte, public *[32]byte) ([]byte, error) {
 
 // OpenSealed decrypts the result of Seal. It returns ErrBox if that was not made for the key.
 func OpenSealed(sealed []byte, secret *[32]byte) ([]byte, error) {
-	public, err := NaClPublic(secret)
+	public, err := Public(secret)
 	if err != nil {
 		return nil, err
 	}
