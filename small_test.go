@@ -1,9 +1,13 @@
 package brine
 
 import (
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +15,11 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// smallBudget is the maximum size of the minion of a small build on armv7, in bytes: 3 % above its
-// last size.
-const smallBudget = 18_700_000
+// smallBudget is the maximum size of the minion of a small build on armv7, in bytes.
+const smallBudget = 15_000_000
+
+// smallFlags is the flag of a small build in scripts/cross.sh: without inlining.
+const smallFlags = "-gcflags=" + module + "...=-l"
 
 // minionBudget is the maximum size of the full minion on amd64.
 const minionBudget = 37_000_000
@@ -23,6 +29,11 @@ const minionBudget = 37_000_000
 var smallWithout = []string{
 	"net/http", "crypto/tls", "text/template", "html/template", "database/sql",
 	"modernc.org/sqlite", "github.com/urfave/cli/v2",
+	// whose initialization links the elliptic curves and their self-tests
+	"crypto/ecdh", "crypto/ecdsa", "crypto/ed25519", "crypto/elliptic",
+	// tables of languages
+	"golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+	"github.com/BurntSushi/toml", module + "client", module + "cli/code",
 }
 
 func TestSmallMinionImportsNothingLarge(t *testing.T) {
@@ -86,20 +97,20 @@ func reachesNone(t *testing.T, tags, program string, without []string) {
 
 func TestSmallMinionKeepsToItsSize(t *testing.T) {
 	need.Time(t, "it builds the minion for another processor")
-	keepsToSize(t, smallBudget, "small", "./cmd/salt-minion", "GOARCH=arm", "GOARM=7")
+	keepsToSize(t, smallBudget, "small", smallFlags, "./cmd/salt-minion", "GOARCH=arm", "GOARM=7")
 }
 
 func TestMinionKeepsToItsSize(t *testing.T) {
 	need.Time(t, "it builds the minion")
-	keepsToSize(t, minionBudget, "", "./cmd/salt-minion", "GOARCH=amd64")
+	keepsToSize(t, minionBudget, "", "-trimpath", "./cmd/salt-minion", "GOARCH=amd64")
 }
 
 // keepsToSize builds a program and checks its size. It also checks that the linker may drop unused
 // methods, which it cannot if methods are looked up by name (reflect.Value.MethodByName).
-func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string) {
+func keepsToSize(t *testing.T, budget int64, tags, flag, program string, env ...string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
-	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w -dumpdep",
+	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", flag, "-ldflags", "-s -w -dumpdep",
 		"-o", bin, program)
 	cmd.Dir = sources.Root(t)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS="), env...)
@@ -122,6 +133,55 @@ func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string
 	t.Logf("%d bytes, of %d", info.Size(), budget)
 	if info.Size() > budget {
 		t.Errorf("%s has %d bytes, more than the %d that it may have", program, info.Size(), budget)
+	}
+}
+
+// tagOfSmall matches the tag that brings a part of a small build back.
+var tagOfSmall = regexp.MustCompile(`(?m)^//go:build .*!small \|\| (\w+)$`)
+
+// smallTags returns the tags that bring parts back.
+func smallTags(t *testing.T) []string {
+	t.Helper()
+	tags := map[string]bool{}
+	err := filepath.WalkDir(sources.Root(t), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if m := tagOfSmall.FindSubmatch(src); m != nil {
+			tags[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil || len(tags) < 10 {
+		t.Fatalf("tags: %v, %v", tags, err)
+	}
+	return slices.Sorted(maps.Keys(tags))
+}
+
+func TestTagsOfSmallBuildsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(sources.Root(t), "docs", "small-builds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range smallTags(t) {
+		if !strings.Contains(string(page), "\n| `"+tag+"` |") {
+			t.Errorf("docs/small-builds.md has no row for the tag %s", tag)
+		}
+	}
+}
+
+// TestSmallMinionBuildsWithEachTag compiles the small minion with each tag alone.
+func TestSmallMinionBuildsWithEachTag(t *testing.T) {
+	need.Time(t, "it compiles the minion for each tag")
+	for _, tag := range smallTags(t) {
+		t.Run(tag, func(t *testing.T) {
+			cmd := exec.Command("go", "build", "-tags", "small,"+tag, "./cli/saltminion", "./modules", "./states")
+			cmd.Dir = sources.Root(t)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("go build: %v\n%s", err, out)
+			}
+		})
 	}
 }
 

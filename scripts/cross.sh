@@ -7,11 +7,14 @@ ldflags=$2
 tags=${3:-}
 export CGO_ENABLED=0
 
-build() { # OS ARCH ARM PROGRAM TAG
+# A small build inlines no function of Brine, as docs/small-builds.md says.
+small='-gcflags=github.com/brineproject/brine/...=-l'
+
+build() { # OS ARCH ARM PROGRAM TAG FLAG
   name=$4${5:+-$5}
   out=dist/$1-$2${3:+v$3}/$name
   [ "$1" = windows ] && out=$out.exe
-  GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath -ldflags "$ldflags" -tags "$tags${5:+,$5}" -o "$out" "./cmd/$4"
+  GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath ${6:+"$6"} -ldflags "$ldflags" -tags "$tags${5:+,$5}" -o "$out" "./cmd/$4"
   printf '%-16s %-20s %6.1f MB\n' "$1/$2${3:+v$3}" "$name" "$(wc -c < "$out" | awk '{print $1 / 1000000}')"
 }
 
@@ -20,7 +23,7 @@ for target in linux/amd64/ linux/arm64/ linux/arm/6 linux/arm/7 linux/386/ linux
   for dir in cmd/salt*; do
     build "$os" "$arch" "$arm" "${dir#cmd/}" ""
   done
-  build "$os" "$arch" "$arm" salt-minion small
+  build "$os" "$arch" "$arm" salt-minion small "$small"
 done
 for target in darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64; do
   build "${target%/*}" "${target#*/}" "" salt-minion ""
