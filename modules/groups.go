@@ -11,14 +11,14 @@ import (
 // has one of them.
 func groups() []loader.Group {
 	return []loader.Group{
-		{"database", "mysql postgres rabbitmq"},
-		{"extra", "aliases archive at environ git hashutil random supervisord temp"},
-		{"languages", "gem npm pip virtualenv"},
-		{"monitor", "network ps status"},
-		{"packages", "alternatives"},
-		{"security", "firewalld gpg iptables selinux x509"},
-		{"storage", "disk lvm"},
-		{"web", "dnsutil http webutil"},
+		{Tag: "database", Plugins: "mysql postgres rabbitmq"},
+		{Tag: "extra", Plugins: "aliases archive at environ git hashutil random supervisord temp"},
+		{Tag: "languages", Plugins: "gem npm pip virtualenv"},
+		{Tag: "monitor", Plugins: "network ps status"},
+		{Tag: "packages", Plugins: "alternatives"},
+		{Tag: "security", Plugins: "firewalld gpg iptables selinux x509"},
+		{Tag: "storage", Plugins: "disk lvm"},
+		{Tag: "web", Plugins: "dnsutil http webutil"},
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 // has one of them.
 func groups() []loader.Group {
 	return []loader.Group{
-		{"database", "mysql_database mysql_grants mysql_query mysql_user postgres_database postgres_extension postgres_group postgres_privileges postgres_schema postgres_tablespace postgres_user rabbitmq_cluster rabbitmq_plugin rabbitmq_upstream rabbitmq_user rabbitmq_vhost"},
-		{"extra", "alias archive at git supervisord"},
-		{"languages", "gem npm pip virtualenv"},
-		{"local", "salt"},
-		{"packages", "alternatives"},
-		{"security", "firewalld gpg iptables selinux x509"},
-		{"storage", "blockdev lvm"},
-		{"web", "http webutil"},
+		{Tag: "database", Plugins: "mysql_database mysql_grants mysql_query mysql_user postgres_database postgres_extension postgres_group postgres_privileges postgres_schema postgres_tablespace postgres_user rabbitmq_cluster rabbitmq_plugin rabbitmq_upstream rabbitmq_user rabbitmq_vhost"},
+		{Tag: "extra", Plugins: "alias archive at git supervisord"},
+		{Tag: "languages", Plugins: "gem npm pip virtualenv"},
+		{Tag: "local", Plugins: "salt"},
+		{Tag: "packages", Plugins: "alternatives"},
+		{Tag: "security", Plugins: "firewalld gpg iptables selinux x509"},
+		{Tag: "storage", Plugins: "blockdev lvm"},
+		{Tag: "web", Plugins: "http webutil"},
 	}
 }
 
