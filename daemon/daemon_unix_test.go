@@ -443,8 +443,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 			}
 		}
 	}
-	told("READY=1\nSTATUS=") // the status may still be that of the start
-	told("WATCHDOG=1\nSTATUS=all is well")
+	told("READY=1\nSTATUS=all is well")
+	told("WATCHDOG=1")
 	s.signal(syscall.SIGHUP)
 	told("RELOADING=1\nMONOTONIC_USEC=")
 	told("READY=1")

@@ -55,7 +55,7 @@ func (l *life) run() int {
 
 // attend is the event loop of a daemon.
 func (l *life) attend(started <-chan Role, ended <-chan error) error {
-	ready := l.ready
+	var ready <-chan struct{} // not before the role is known here, whose status goes with it
 	defer l.files.close()
 	alive := l.notify.watchdog()
 	defer alive.Stop()
@@ -65,6 +65,7 @@ func (l *life) attend(started <-chan Role, ended <-chan error) error {
 		}
 		select {
 		case l.role = <-started:
+			ready = l.ready
 			l.reloadAgain()
 		case <-ready:
 			ready = nil

@@ -38,7 +38,7 @@ func TestServersAreTargets(t *testing.T) {
 // manager begins another one until there is a quorum.
 func TestAKeptMaster(t *testing.T) {
 	if !long() {
-		return // a start waits for 30 s
+		t.Skipf("a start waits for 30 s; %s asks for the long form", stormVar)
 	}
 	servers := testnats.Start(t, testnats.Options{Nodes: 3})
 	c := New(t, Options{Masters: 1, Cluster: Option("test", 3, servers.URLs()...)})
