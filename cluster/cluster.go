@@ -88,13 +88,23 @@ var (
 	ErrServer = errors.New("unsuitable NATS server")
 	// ErrMember is wrapped if another process is a member under the same id.
 	ErrMember = errors.New("another process has the same member id")
-	// ErrGap is wrapped if messages after the caller's position are gone from the stream.
+	// ErrGap is wrapped, in a Gap, if messages after the caller's position are gone from the stream.
 	ErrGap = errors.New("messages are missing")
 	// ErrRestarted is wrapped if the stream ends before the caller's position: it is a new one.
 	ErrRestarted = errors.New("the stream is younger than the position")
 	// ErrClosed is wrapped after Close.
 	ErrClosed = errors.New("the cluster is closed")
 )
+
+// A Gap is the error that a range of messages is gone from a stream. It wraps ErrGap.
+type Gap struct {
+	First, Last uint64 // the sequences that are missing
+}
+
+func (g *Gap) Error() string { return fmt.Sprintf("%v: from %d to %d", ErrGap, g.First, g.Last) }
+
+// Unwrap returns ErrGap.
+func (g *Gap) Unwrap() error { return ErrGap }
 
 const (
 	answerTime   = time.Second // how long one attempt waits for JetStream
@@ -193,6 +203,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	running, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	c.work.Go(func() { pulse.run(running) })
+	c.work.Go(func() { c.warnOfSilent(running) })
 	return nil
 }
 
@@ -224,7 +235,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 		if refused := c.o.refusal(err); refused != err { //nolint:errorlint // the error itself
 			return refused
 		}
-		return fmt.Errorf("connect to NATS at %s: %w", c.o.addresses(), err)
+		return c.unreachable(ctx, err)
 	}
 	c.learn(c.nc)
 	if c.o.Domain == "" {

@@ -30,13 +30,14 @@ type follower struct {
 	c      *Cluster
 	stream string
 	after  uint64 // sequence of the last message that the caller has
-	strict bool   // a missing sequence after the first message is an error
+	strict bool   // messages are not overwritten: a missing sequence after the first message is an error
 	handle func(message) error
 	idle   func() // called when everything is read that the stream had; may be nil
 
 	identity string    // of the stream; "" before it is known
 	target   uint64    // the end of the stream, as its leader told
 	consumed uint64    // messages of the present consumer
+	server   string    // name of the one that the present consumer is on
 	early    time.Time // since when the stream seems to end before after
 }
 
@@ -104,6 +105,7 @@ func (f *follower) attempt(ctx context.Context) (context.Context, context.Cancel
 type stopped struct{ err error }
 
 func (s *stopped) Error() string { return s.err.Error() }
+func (s *stopped) Unwrap() error { return s.err }
 
 // round reads with one consumer until it fails.
 func (f *follower) round(ctx context.Context) error {
@@ -117,10 +119,14 @@ func (f *follower) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.discard(consumer.CachedInfo().Name)
+	info := consumer.CachedInfo()
+	defer f.discard(info.Name)
 	defer messages.Stop()
 	f.announce()
-	f.consumed = 0
+	f.consumed, f.server = 0, "of the consumer"
+	if info.Cluster != nil && info.Cluster.Leader != "" {
+		f.server = info.Cluster.Leader
+	}
 	stop := context.AfterFunc(ctx, messages.Stop)
 	defer stop()
 	for {
@@ -129,7 +135,7 @@ func (f *follower) round(ctx context.Context) error {
 		case errors.Is(err, nats.ErrTimeout):
 			err = f.compare(ctx)
 		case err == nil:
-			err = f.take(m)
+			err = f.take(ctx, m)
 		}
 		if err != nil {
 			return err
@@ -186,7 +192,7 @@ func (f *follower) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		f.target = info.State.LastSeq
 	}
 	if first := info.State.FirstSeq; f.strict && f.after > 0 && first > f.after+1 {
-		return nil, &stopped{fmt.Errorf("%w: from %d to %d", ErrGap, f.after+1, first-1)}
+		return nil, &stopped{&Gap{f.after + 1, first - 1}}
 	}
 	return s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.after + 1,
@@ -222,8 +228,8 @@ func (c *Cluster) apiPrefix() string {
 	return "$JS." + c.o.Domain + ".API."
 }
 
-// take hands a message to the caller.
-func (f *follower) take(m jetstream.Msg) error {
+// take hands a message of the consumer to the caller, after those that only the leader of the stream has.
+func (f *follower) take(ctx context.Context, m jetstream.Msg) error {
 	meta, err := m.Metadata()
 	if err != nil {
 		return fmt.Errorf("read a message: %w", err)
@@ -235,16 +241,62 @@ func (f *follower) take(m jetstream.Msg) error {
 	if sequence <= f.after {
 		return errAgain
 	}
-	if f.strict && f.after > 0 && sequence != f.after+1 {
-		return &stopped{fmt.Errorf("%w: from %d to %d", ErrGap, f.after+1, sequence-1)}
+	// at first a stream may begin anywhere, and one whose messages are overwritten has gaps
+	if f.after > 0 && sequence > f.after+1 && (f.strict || f.after >= f.target) {
+		if err := f.fill(ctx, sequence); err != nil {
+			return err
+		}
 	}
-	err = f.handle(message{sequence, meta.Timestamp, m.Subject(), m.Data()})
-	if err != nil {
+	return f.deliver(message{sequence, meta.Timestamp, m.Subject(), m.Data()})
+}
+
+// deliver hands a message to the caller.
+func (f *follower) deliver(m message) error {
+	if err := f.handle(m); err != nil {
 		return &stopped{err}
 	}
-	f.after = sequence
+	f.after = m.sequence
 	f.announce()
 	return nil
+}
+
+// fill delivers what the leader of the stream has between the position and a message that the consumer has
+// delivered. A replica can lack messages for good, as nats-server 2.10 was seen to do after its disk was full.
+func (f *follower) fill(ctx context.Context, end uint64) error {
+	s, err := f.c.handle(ctx, f.stream)
+	if err != nil {
+		return err
+	}
+	for f.after+1 < end {
+		next, err := f.next(ctx, s)
+		if err != nil {
+			return err
+		}
+		if f.strict && next.Sequence != f.after+1 {
+			return &stopped{&Gap{f.after + 1, min(next.Sequence, end) - 1}}
+		}
+		if next.Sequence >= end {
+			return nil
+		}
+		f.c.o.Log.Warnf("NATS server %s lacks message %d of stream %s, which the leader of the stream has",
+			f.server, next.Sequence, f.stream)
+		err = f.deliver(message{next.Sequence, next.Time, next.Subject, next.Data})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next returns the first message after the position that the leader of a stream has.
+func (f *follower) next(ctx context.Context, s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
+	defer cancel()
+	m, err := s.GetMsg(ctx, f.after+1, jetstream.WithGetMsgSubject(">"))
+	if errors.Is(err, jetstream.ErrMsgNotFound) { // the consumer had a later one: it was a leader that is deposed
+		return nil, errAgain
+	}
+	return m, err
 }
 
 // announce calls idle if the end is reached. What the consumer has pending does not tell, because

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -351,6 +352,11 @@ func serverAddress(v any) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" {
 		return "", &config.Finding{Text: "is no address of a server", Suggestion: example}
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", &config.Finding{Text: "has no port from 1 to 65535", Suggestion: example}
+		}
 	}
 	switch u.Scheme {
 	case "nats", "tls", "ws", "wss":

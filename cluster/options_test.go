@@ -56,6 +56,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		{"cluster: {servers: [nats://a, 7]}", "servers: entry 2: expected an address, got the number 7"},
 		{"cluster: {servers: [http://a]}", "servers: entry 1: there is no scheme 'http'"},
 		{"cluster: {servers: ['nats://']}", "servers: entry 1: is no address of a server; write nats://HOST:4222"},
+		{"cluster: {servers: [nats://a, 'nats://b:42222222']}", "servers: entry 2: has no port from 1 to 65535; write nats://HOST:4222"},
+		{"cluster: {servers: ['a:0']}", "servers: entry 1: has no port from 1 to 65535"},
 		{"cluster: {servers: nats://a}", "key: is missing; write key: /etc/salt/pki/cluster.key"},
 		{"cluster: {servers: nats://a, key: k}", `key: expected the absolute path of a file, got the text "k"; write key: /PATH`},
 		{"cluster: {servers: nats://a, key: /k, replica: 3}", `replica: there is no option 'replica'; is replicas meant?`},

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -10,19 +11,36 @@ import (
 	"syscall"
 )
 
-// ownedBy fails if a file that only its owner may read is not a user's. A user that does not exist, and
-// root, are no fault of the file.
+// ownedBy fails if a file that only its owner may read is not a user's. A user that does not exist is no
+// fault of the file.
 func ownedBy(path, name string) error {
 	u, err := user.Lookup(name)
-	if err != nil || u.Uid == "0" {
+	if err != nil {
 		return nil //nolint:nilerr // who checks the option user reports it
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && strconv.FormatUint(uint64(st.Uid), 10) != u.Uid {
-		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	owner := ""
+	if ok {
+		owner = strconv.FormatUint(uint64(st.Uid), 10)
 	}
-	return nil
+	switch {
+	case !ok || owner == u.Uid:
+		return nil
+	case u.Uid == "0":
+		return fmt.Errorf("%w: %s belongs to user %s, who can read and change it: chown root: %s",
+			ErrKeyFile, path, nameOf(owner), path)
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
+}
+
+// nameOf returns the name of a user, or the number of one without a name.
+func nameOf(id string) string {
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
 }

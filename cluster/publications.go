@@ -62,7 +62,7 @@ func messageID(key []byte, names ...string) string {
 
 // Subscribe calls handle, in order, for each publication after a serial, 0 for all that the stream
 // has, until ctx ends or handle fails. It outlives the loss of servers. Errors are those of handle,
-// or wrap ErrGap if publications are gone, or ErrRestarted if the stream is another.
+// or a Gap if publications are gone, or ErrRestarted if the stream is another.
 // handle should be quick: what it does not take in time waits on the servers.
 func (p *Publications) Subscribe(ctx context.Context, after uint64, handle func(Publication) error) error {
 	f := &follower{c: p.c, stream: p.c.name(forPublications), after: after, strict: true,

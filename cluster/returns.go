@@ -124,7 +124,7 @@ func (r *Returns) split(ctx context.Context, body []byte) (returnRecord, error) 
 // Subscribe calls handle, in order, for each entry after a sequence, 0 for all that the stream has,
 // until ctx ends or handle fails. It outlives the loss of servers. An entry that cannot be read is
 // handed over with its Problem, so that the caller can log it and go on. Errors are those of handle,
-// or wrap ErrGap if entries are gone, or ErrRestarted if the stream is another.
+// or a Gap if entries are gone, or ErrRestarted if the stream is another.
 func (r *Returns) Subscribe(ctx context.Context, after uint64, handle func(ReturnEntry) error) error {
 	f := &follower{c: r.c, stream: r.c.name(forReturns), after: after, strict: true,
 		handle: func(m message) error {

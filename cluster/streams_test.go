@@ -76,8 +76,9 @@ func TestSubscribersLearnWhatIsMissing(t *testing.T) {
 		must(t, err)
 	}
 	ignore := func(Publication) error { return nil }
-	if err := p.Subscribe(ctx, 1, ignore); !errors.Is(err, ErrGap) {
-		t.Errorf("from a position that is gone: %v, want %v", err, ErrGap)
+	var gap *Gap
+	if err := p.Subscribe(ctx, 1, ignore); !errors.As(err, &gap) || gap.First != 2 || gap.Last < 10 {
+		t.Errorf("from a position that is gone: %v, want a gap from 2 on", err)
 	}
 	first := make(chan Publication, 100)
 	following(t, func(ctx context.Context) error {

@@ -252,7 +252,7 @@ func (s *orderStream) run(ctx context.Context) error {
 		},
 		missed: func(err error) {
 			s.base.log.WithError(err).Error("Jobs of other masters are missing in the job cache of this one: " +
-				"it was away for longer than the cluster keeps them")
+				"the cluster does not keep them any more")
 			s.steps.forget()
 		},
 		anew: func(err error) error {

@@ -95,6 +95,13 @@ func (l *streamLog) drop(before uint64) {
 	l.wake()
 }
 
+// lose removes one entry.
+func (l *streamLog) lose(serial uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.entries, serial)
+}
+
 func (l *streamLog) Identity(context.Context) (string, error) { return "s", nil }
 
 // renew makes the stream a new one, without entries.
@@ -119,7 +126,7 @@ func (l *streamLog) Subscribe(
 		case after > last:
 			return fmt.Errorf("%w: it ends at %d, the position is %d", cluster.ErrRestarted, last, after)
 		case after > 0 && first > after+1:
-			return fmt.Errorf("%w: from %d to %d", cluster.ErrGap, after+1, first-1)
+			return &cluster.Gap{First: after + 1, Last: first - 1}
 		case after == 0 && first > 1 && last >= first:
 			after = first - 1
 		case ok:
@@ -127,6 +134,8 @@ func (l *streamLog) Subscribe(
 				return err
 			}
 			after++
+		case after < last:
+			return &cluster.Gap{First: after + 1, Last: after + 1}
 		default:
 			select {
 			case <-changed:
@@ -529,6 +538,23 @@ func TestGapInTheStreamOfOrders(t *testing.T) {
 	sent, _ := b.sent(t)
 	same(t, "sent", sent, texts(ids[4]))
 	if !b.says("missing") {
+		t.Error("the log does not say that jobs are missing")
+	}
+}
+
+// TestMemberGoesOnAfterAGap starts a member when an entry is gone from the middle of the stream.
+func TestMemberGoesOnAfterAGap(t *testing.T) {
+	l := newStreamLog()
+	a := l.member(t, "a", "", "web1")
+	ids := jids(4)
+	for _, id := range ids {
+		a.order(t, t.Context(), id)
+	}
+	l.lose(2)
+	b := l.member(t, "b", "", "web1")
+	b.await(t)
+	same(t, "recorded", b.jobs.all(), []job.ID{ids[0], ids[2], ids[3]})
+	if !b.says("missing in the job cache") {
 		t.Error("the log does not say that jobs are missing")
 	}
 }

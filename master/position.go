@@ -163,12 +163,13 @@ func (p *position) follow(ctx context.Context, stream beginning, f following) er
 			return err
 		}
 		err := f.read(p.now())
+		var gap *cluster.Gap
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, cluster.ErrGap):
+		case errors.As(err, &gap):
 			f.missed(err)
-			p.reset(0) // what is left
+			p.reset(gap.Last)
 		case errors.Is(err, cluster.ErrRestarted):
 			if err := f.anew(err); err != nil {
 				return err

@@ -338,7 +338,7 @@ func (s *returnStream) run(ctx context.Context) error {
 		read: func(after uint64) error { return s.read(ctx, after) },
 		missed: func(err error) {
 			s.base.log.WithError(err).Error("Returns are missing in the job cache of this master: " +
-				"it was away for longer than the cluster keeps them")
+				"the cluster does not keep them any more")
 			s.pending.forget()
 		},
 		anew: func(err error) error {
