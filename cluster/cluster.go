@@ -203,7 +203,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	running, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	c.work.Go(func() { pulse.run(running) })
-	c.work.Go(func() { c.warnOfSilent(running) })
+	c.work.Go(func() { c.warnOfUnreachable(running, probePause) })
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 		if refused := c.o.refusal(err); refused != err { //nolint:errorlint // the error itself
 			return refused
 		}
-		return c.unreachable(ctx, err)
+		return c.explainConnect(err)
 	}
 	c.learn(c.nc)
 	if c.o.Domain == "" {
@@ -271,7 +271,7 @@ func (c *Cluster) dialing() (nats.Options, error) {
 	}
 	o.ReconnectedCB = func(nc *nats.Conn) {
 		c.learn(nc)
-		c.tellMove("connected to NATS at %s again", nc.ConnectedUrlRedacted())
+		c.tellMove("connected to NATS at %s again", shown(nc.ConnectedUrl()))
 	}
 	o.AsyncErrorCB = func(_ *nats.Conn, sub *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrSlowConsumer) {

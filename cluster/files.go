@@ -23,6 +23,9 @@ func (o Options) CheckFiles(reader string) error {
 	return errors.Join(o.checkKeyFile(reader), o.checkTLS(), o.checkLogin())
 }
 
+// errOwner says that the cluster key belongs to a wrong user.
+var errOwner = fmt.Errorf("%w: wrong owner", ErrKeyFile)
+
 // checkKeyFile checks the file of the cluster key.
 func (o Options) checkKeyFile(reader string) error {
 	_, err := LoadSecret(o.KeyFile)
@@ -34,6 +37,9 @@ func (o Options) checkKeyFile(reader string) error {
 	}
 	const more = "; a new cluster needs a new one: openssl rand -hex 32, with mode 0600"
 	f := fileFinding(o.KeyFile, reader, err)
+	if errors.Is(err, errOwner) {
+		f.Suggestion = fmt.Sprintf("chown %s: %s", reader, o.KeyFile)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Text = "there is no cluster key in " + o.KeyFile
 		f.Suggestion = "copy it from another member" + more

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,7 +38,10 @@ type follower struct {
 	identity string    // of the stream; "" before it is known
 	target   uint64    // the end of the stream, as its leader told
 	consumed uint64    // messages of the present consumer
-	server   string    // name of the one that the present consumer is on
+	server   string    // name of the NATS server that hosts the present consumer
+	before   uint64    // sequence before the first message when the present consumer was made
+	gone     []uint64  // sequences that were overwritten then, in order
+	lacking  time.Time // since when messages after the position are found nowhere
 	early    time.Time // since when the stream seems to end before after
 }
 
@@ -123,7 +127,7 @@ func (f *follower) round(ctx context.Context) error {
 	defer f.discard(info.Name)
 	defer messages.Stop()
 	f.announce()
-	f.consumed, f.server = 0, "of the consumer"
+	f.consumed, f.server = 0, "(unknown)"
 	if info.Cluster != nil && info.Cluster.Leader != "" {
 		f.server = info.Cluster.Leader
 	}
@@ -175,7 +179,11 @@ func (f *follower) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Info(ctx)
+	var options []jetstream.StreamInfoOpt
+	if !f.strict {
+		options = append(options, jetstream.WithDeletedDetails(true))
+	}
+	info, err := s.Info(ctx, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +199,10 @@ func (f *follower) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	if info.State.Msgs > 0 {
 		f.target = info.State.LastSeq
 	}
-	if first := info.State.FirstSeq; f.strict && f.after > 0 && first > f.after+1 {
-		return nil, &stopped{&Gap{f.after + 1, first - 1}}
+	f.before, f.gone = max(info.State.FirstSeq, 1)-1, info.State.Deleted
+	slices.Sort(f.gone)
+	if f.strict && f.after > 0 && f.before > f.after {
+		return nil, &stopped{&Gap{f.after + 1, f.before}}
 	}
 	return s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.after + 1,
@@ -241,11 +251,8 @@ func (f *follower) take(ctx context.Context, m jetstream.Msg) error {
 	if sequence <= f.after {
 		return errAgain
 	}
-	// at first a stream may begin anywhere, and one whose messages are overwritten has gaps
-	if f.after > 0 && sequence > f.after+1 && (f.strict || f.after >= f.target) {
-		if err := f.fill(ctx, sequence); err != nil {
-			return err
-		}
+	if err := f.fill(ctx, sequence); err != nil {
+		return err
 	}
 	return f.deliver(message{sequence, meta.Timestamp, m.Subject(), m.Data()})
 }
@@ -255,48 +262,95 @@ func (f *follower) deliver(m message) error {
 	if err := f.handle(m); err != nil {
 		return &stopped{err}
 	}
-	f.after = m.sequence
+	f.after, f.lacking = m.sequence, time.Time{}
 	f.announce()
 	return nil
 }
 
+// mostFilled is how many messages fill delivers before another replica is asked for the rest.
+const mostFilled = 100
+
 // fill delivers what the leader of the stream has between the position and a message that the consumer has
-// delivered. A replica can lack messages for good, as nats-server 2.10 was seen to do after its disk was full.
+// delivered. A replica can lack messages for good, as one of
+// nats-server 2.10 did after its disk was full.
 func (f *follower) fill(ctx context.Context, end uint64) error {
+	if !f.hole(end) {
+		return nil
+	}
 	s, err := f.c.handle(ctx, f.stream)
 	if err != nil {
 		return err
 	}
-	for f.after+1 < end {
-		next, err := f.next(ctx, s)
-		if err != nil {
+	var filled []uint64
+	defer func() {
+		if len(filled) > 0 {
+			f.c.o.Log.Warnf("fetched %d messages of stream %s from its leader, %d to %d: NATS server %s lacks them",
+				len(filled), f.stream, filled[0], filled[len(filled)-1], f.server)
+		}
+	}()
+	for f.hole(end) {
+		if len(filled) == mostFilled {
+			return errAgain
+		}
+		next, err := f.next(ctx, s, end)
+		if next == nil || err != nil {
 			return err
 		}
-		if f.strict && next.Sequence != f.after+1 {
-			return &stopped{&Gap{f.after + 1, min(next.Sequence, end) - 1}}
-		}
-		if next.Sequence >= end {
-			return nil
-		}
-		f.c.o.Log.Warnf("NATS server %s lacks message %d of stream %s, which the leader of the stream has",
-			f.server, next.Sequence, f.stream)
 		err = f.deliver(message{next.Sequence, next.Time, next.Subject, next.Data})
 		if err != nil {
 			return err
 		}
+		filled = append(filled, next.Sequence)
 	}
 	return nil
 }
 
-// next returns the first message after the position that the leader of a stream has.
-func (f *follower) next(ctx context.Context, s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
+// hole reports whether a message may be missing between the position and a later one.
+func (f *follower) hole(end uint64) bool {
+	after := max(f.after, f.before)
+	if end <= after+1 {
+		return false
+	}
+	from, _ := slices.BinarySearch(f.gone, after+1)
+	to, _ := slices.BinarySearch(f.gone, end)
+	return uint64(to-from) < end-after-1
+}
+
+// next returns the first message after the position that the leader of a stream has, or nil if there is none
+// before the sequence end.
+func (f *follower) next(ctx context.Context, s jetstream.Stream, end uint64) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
-	m, err := s.GetMsg(ctx, f.after+1, jetstream.WithGetMsgSubject(">"))
-	if errors.Is(err, jetstream.ErrMsgNotFound) { // the consumer had a later one: it was a leader that is deposed
-		return nil, errAgain
+	after := max(f.after, f.before)
+	m, err := s.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(">"))
+	unknown := errors.Is(err, jetstream.ErrMsgNotFound) // by a server that led once, or has a damaged disk
+	if err != nil && !unknown {
+		return nil, err
 	}
-	return m, err
+	found := end
+	if !unknown {
+		found = min(m.Sequence, end)
+	}
+	overwritten := !unknown && (!f.strict || f.after == 0) // or expired since the consumer was made
+	switch {
+	case found == after+1, overwritten:
+	case !f.overdue():
+		return nil, errAgain // another replica may have it
+	case f.strict && f.after > 0:
+		return nil, &stopped{&Gap{after + 1, found - 1}}
+	}
+	if found == end {
+		return nil, nil
+	}
+	return m, nil
+}
+
+// overdue reports whether messages after the position are found nowhere for so long that they are gone.
+func (f *follower) overdue() bool {
+	if f.lacking.IsZero() {
+		f.lacking = time.Now()
+	}
+	return time.Since(f.lacking) > DeposedTime
 }
 
 // announce calls idle if the end is reached. What the consumer has pending does not tell, because

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 )
 
 // A delivered is a message as a consumer delivers it.
@@ -29,17 +30,24 @@ func (d delivered) Data() []byte    { return d.RawStreamMsg.Data }
 // A gappy is a follower whose consumer is on a replica that lacks messages.
 type gappy struct {
 	*follower
-	raw jetstream.Stream
-	got []uint64
+	raw   jetstream.Stream
+	fails uint64 // sequence of the message that the caller does not take
+	got   []uint64
 }
+
+var errNotTaken = errors.New("not taken")
 
 func newGappy(t *testing.T, c *Cluster, stream string, strict bool) *gappy {
 	t.Helper()
-	raw, err := c.js.Stream(patiently(t), stream)
+	ctx := patiently(t)
+	raw, err := c.js.Stream(ctx, stream)
 	must(t, err)
 	g := &gappy{raw: raw}
-	g.follower = &follower{c: c, stream: stream, strict: strict, handle: func(m message) error {
-		want, err := raw.GetMsg(context.Background(), m.sequence)
+	g.follower = &follower{c: c, stream: stream, strict: strict, server: "n1", handle: func(m message) error {
+		if m.sequence == g.fails {
+			return errNotTaken
+		}
+		want, err := raw.GetMsg(ctx, m.sequence)
 		if err != nil || string(want.Data) != string(m.body) || want.Subject != m.subject || !want.Time.Equal(m.at) {
 			return fmt.Errorf("message %d differs from the one in the stream: %w", m.sequence, err)
 		}
@@ -62,66 +70,131 @@ func (g *gappy) deliver(t *testing.T, all ...uint64) error {
 	return nil
 }
 
-func TestMissingMessagesComeFromTheLeader(t *testing.T) {
-	c := one(t).join(t, "a")
-	ctx := patiently(t)
-	for i := range 8 {
-		_, err := c.Returns().Add(ctx, fmt.Append(nil, "return ", i))
-		must(t, err)
-	}
-	g := newGappy(t, c, c.name(forReturns), true)
-	must(t, g.deliver(t, 2, 3, 6, 7))
-	if want := []uint64{2, 3, 4, 5, 6, 7}; !slices.Equal(g.got, want) {
+func (g *gappy) expect(t *testing.T, want ...uint64) {
+	t.Helper()
+	if !slices.Equal(g.got, want) {
 		t.Errorf("got %v, want %v", g.got, want)
 	}
-
-	g = newGappy(t, c, c.name(forReturns), true)
-	must(t, g.deliver(t, 1))
-	must(t, g.raw.DeleteMsg(ctx, 3))
-	must(t, g.raw.DeleteMsg(ctx, 4))
-	var gap *Gap
-	if err := g.deliver(t, 6); !errors.As(err, &gap) || *gap != (Gap{3, 4}) {
-		t.Errorf("with messages that the leader lacks, too: %v, want a gap from 3 to 4", err)
-	}
-	if want := []uint64{1, 2}; !slices.Equal(g.got, want) {
-		t.Errorf("got %v before the gap, want %v", g.got, want)
-	}
-	g.after = 3 // before more of the gap
-	if err := g.deliver(t, 5); !errors.As(err, &gap) || *gap != (Gap{4, 4}) {
-		t.Errorf("before message 5: %v, want a gap from 4 to 4", err)
-	}
-	// a server that led once tells of less than what the consumer has delivered
-	g.after = 5
-	must(t, g.raw.Purge(ctx))
-	m := delivered{RawStreamMsg: &jetstream.RawStreamMsg{Sequence: 8, Time: time.Now()}, number: g.consumed + 1}
-	must(t, errorIs(g.take(ctx, m), errAgain))
 }
 
-// TestOverwrittenMessagesAreNoGap changes the value of a key twice, and that of another one in between.
-func TestOverwrittenMessagesAreNoGap(t *testing.T) {
-	c := one(t).join(t, "a")
-	ctx := patiently(t)
-	v := c.Values(shelves()[0])
-	revision := map[string]uint64{}
-	for _, key := range []string{"x", "y", "x", "z", "w"} {
-		var err error
-		revision[key], err = v.Set(ctx, key, []byte(key), revision[key])
+// seven returns a member, what it logs, and the name of a stream with seven messages.
+func seven(t *testing.T) (*Cluster, *logtest.Hook, string) {
+	t.Helper()
+	s := one(t)
+	log, said := logtest.NewNullLogger()
+	s.o.Log, s.o.Member = log, "a"
+	c, err := Open(patiently(t), s.o)
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	for i := range 7 {
+		_, err := c.Returns().Add(patiently(t), fmt.Append(nil, "return ", i))
 		must(t, err)
 	}
-	g := newGappy(t, c, v.b.stream, false)
-	g.after, g.target = 1, 1 // what it had at first is read
-	must(t, g.deliver(t, 5))
-	if want := []uint64{2, 3, 4, 5}; !slices.Equal(g.got, want) {
-		t.Errorf("got %v, want %v", g.got, want)
+	return c, said, c.name(forReturns)
+}
+
+func TestMissingMessagesComeFromTheLeader(t *testing.T) {
+	c, said, stream := seven(t)
+	g := newGappy(t, c, stream, true)
+	must(t, g.deliver(t, 2, 3, 6, 7))
+	g.expect(t, 1, 2, 3, 4, 5, 6, 7)
+	var got []string
+	for _, e := range said.AllEntries() {
+		if e.Level == logrus.WarnLevel {
+			got = append(got, e.Message)
+		}
 	}
-	g = newGappy(t, c, v.b.stream, false)
-	g.after, g.target = 1, 1
-	_, err := v.Set(ctx, "y", []byte("again"), revision["y"])
-	must(t, err)
-	_, err = v.Set(ctx, "z", []byte("again"), revision["z"])
-	must(t, err)
-	must(t, g.deliver(t, 3, 5))
-	if want := []uint64{3, 5}; !slices.Equal(g.got, want) {
-		t.Errorf("got %v, want %v", g.got, want)
+	want := []string{"fetched 1 messages of stream test_returns from its leader, 1 to 1: NATS server n1 lacks them",
+		"fetched 2 messages of stream test_returns from its leader, 4 to 5: NATS server n1 lacks them"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log says %q, want %q", got, want)
 	}
+}
+
+// TestMissingMessagesComeOnce lets the caller fail between messages of the leader.
+func TestMissingMessagesComeOnce(t *testing.T) {
+	c, _, stream := seven(t)
+	g := newGappy(t, c, stream, true)
+	g.fails = 3
+	must(t, errorIs(g.deliver(t, 6), errNotTaken))
+	g.fails = 0
+	must(t, g.deliver(t, 6))
+	g.expect(t, 1, 2, 3, 4, 5, 6)
+}
+
+// TestMessagesThatTheLeaderLacks deletes messages of a stream: for a while another replica may have them.
+func TestMessagesThatTheLeaderLacks(t *testing.T) {
+	c, _, stream := seven(t)
+	g := newGappy(t, c, stream, true)
+	must(t, g.deliver(t, 1))
+	must(t, g.raw.DeleteMsg(patiently(t), 3))
+	must(t, g.raw.DeleteMsg(patiently(t), 4))
+	must(t, errorIs(g.deliver(t, 6), errAgain))
+	g.expect(t, 1, 2)
+	g.lacking = g.lacking.Add(-2 * DeposedTime)
+	var gap *Gap
+	if err := g.deliver(t, 6); !errors.As(err, &gap) || *gap != (Gap{3, 4}) {
+		t.Errorf("err = %v, want a gap from 3 to 4", err)
+	}
+	if err := g.deliver(t, 5); !errors.As(err, &gap) || *gap != (Gap{3, 4}) {
+		t.Errorf("before the next message: %v, want a gap from 3 to 4", err)
+	}
+	g.after = gap.Last
+	must(t, g.deliver(t, 6))
+	g.expect(t, 1, 2, 5, 6)
+	if !g.lacking.IsZero() {
+		t.Error("after the gap messages still count as missing")
+	}
+}
+
+// TestLeaderWithoutMessages is about a server that led once, or whose disk is damaged: it knows less than the
+// consumer has delivered.
+func TestLeaderWithoutMessages(t *testing.T) {
+	c, _, stream := seven(t)
+	g := newGappy(t, c, stream, true)
+	must(t, g.deliver(t, 1, 2))
+	m := delivered{RawStreamMsg: &jetstream.RawStreamMsg{Sequence: 5, Time: time.Now()}, number: 3}
+	must(t, g.raw.Purge(patiently(t)))
+	must(t, errorIs(g.take(patiently(t), m), errAgain))
+	g.lacking = g.lacking.Add(-2 * DeposedTime)
+	m.number++
+	var gap *Gap
+	if err := g.take(patiently(t), m); !errors.As(err, &gap) || *gap != (Gap{3, 4}) {
+		t.Errorf("err = %v, want a gap from 3 to 4", err)
+	}
+}
+
+// TestOverwrittenMessagesAreNoGap lets a consumer skip messages of a bucket, of which some are overwritten.
+func TestOverwrittenMessagesAreNoGap(t *testing.T) {
+	c := one(t).join(t, "a")
+	v := c.Values(shelves()[0])
+	revision := map[string]uint64{}
+	set := func(keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			var err error
+			revision[key], err = v.Set(patiently(t), key, []byte(key), revision[key])
+			must(t, err)
+		}
+	}
+	set("x", "y", "x", "z", "w", "x")
+	known := newGappy(t, c, v.b.stream, false)
+	consumer, err := known.consumer(patiently(t))
+	must(t, err)
+	known.discard(consumer.CachedInfo().Name)
+	if !slices.Equal(known.gone, []uint64{3}) || known.before != 1 {
+		t.Errorf("gone are %v, and all before %d, want 3 and before 1", known.gone, known.before)
+	}
+	for end, want := range map[uint64]bool{2: false, 3: true, 4: true} {
+		if known.hole(end) != want {
+			t.Errorf("before %d: hole = %v, want %v", end, !want, want)
+		}
+	}
+	must(t, known.deliver(t, 6)) // 2, 4 and 5 are missing
+	known.expect(t, 2, 4, 5, 6)
+
+	set("y", "v") // 7, 8; 2 is gone now
+	known = newGappy(t, c, v.b.stream, false)
+	must(t, known.deliver(t, 4, 6, 8))
+	known.expect(t, 4, 5, 6, 7, 8)
 }

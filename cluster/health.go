@@ -25,7 +25,7 @@ func (c *Cluster) Connection() Connection {
 
 // connectionOf returns what is known about a connection.
 func connectionOf(nc *nats.Conn) *Connection {
-	return &Connection{Address: nc.ConnectedUrlRedacted(), Server: nc.ConnectedServerName(),
+	return &Connection{Address: shown(nc.ConnectedUrl()), Server: nc.ConnectedServerName(),
 		Version: nc.ConnectedServerVersion()}
 }
 

@@ -137,12 +137,21 @@ func (o Options) proofs() []nats.Option {
 func (o Options) addresses() string {
 	var all []string
 	for _, s := range o.Servers {
-		if u, err := url.Parse(s); err == nil {
-			s = u.Redacted()
-		}
-		all = append(all, s)
+		all = append(all, shown(s))
 	}
 	return strings.Join(all, ", ")
+}
+
+// shown returns an address without its password or token.
+func shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(no address)" // the error and the text may have the password
+	}
+	if _, has := u.User.Password(); u.User != nil && !has {
+		u.User = url.User("xxxxx")
+	}
+	return u.Redacted()
 }
 
 func validName(name string) bool {

@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// ownedBy fails if a file that only its owner may read is not a user's. A user that does not exist is no
-// fault of the file.
+// ownedBy returns an error unless the user with a name owns a file. An unknown user is no error.
 func ownedBy(path, name string) error {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -31,8 +30,7 @@ func ownedBy(path, name string) error {
 	case !ok || owner == u.Uid:
 		return nil
 	case u.Uid == "0":
-		return fmt.Errorf("%w: %s belongs to user %s, who can read and change it: chown root: %s",
-			ErrKeyFile, path, nameOf(owner), path)
+		return fmt.Errorf("%w: %s belongs to user %s, who can read and change it", errOwner, path, nameOf(owner))
 	}
 	return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
 }

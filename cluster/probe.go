@@ -2,83 +2,95 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/brineproject/brine/internal/clock"
 )
 
-// probeTime is how long a server may take to accept a connection before it counts as silent.
-const probeTime = 2 * time.Second
+// probePause is how long a member that has joined waits before it looks at the other servers, and before it looks
+// again at those that do not answer: all hosts may be starting.
+const probePause = 15 * time.Second
 
-// silent returns an error for each of the servers that accepts no connection, in the order of the option.
-func (o Options) silent(ctx context.Context) []error {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	found := make([]error, len(o.Servers))
+// errNobody is the reason of a refused connection, which the client of NATS does not tell.
+var errNobody = errors.New("connection refused")
+
+// unreachable returns the error of each server that admits no client, by its address.
+func (c *Cluster) unreachable(servers []string) map[string]error {
+	errs := make([]error, len(servers))
 	var work sync.WaitGroup
-	for i, s := range o.Servers {
-		work.Go(func() {
-			u, err := url.Parse(s)
-			if err != nil { // it can quote a password
-				found[i] = fmt.Errorf("entry %d is no address of a server", i+1)
-			} else if err := probe(ctx, u); err != nil {
-				found[i] = fmt.Errorf("%s: %w", u.Redacted(), err)
-			}
-		})
+	for i, s := range servers {
+		work.Go(func() { errs[i] = c.probe(s) })
 	}
 	work.Wait()
-	var all []error
-	for _, err := range found {
+	found := map[string]error{}
+	for i, err := range errs {
 		if err != nil {
-			all = append(all, err)
+			found[servers[i]] = err
 		}
 	}
-	return all
+	return found
 }
 
-// probe makes a connection to an address of a server, and closes it.
-func probe(ctx context.Context, u *url.URL) error {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"ws": "80", "wss": "443"}[u.Scheme]
-	}
-	if port == "" {
-		port = "4222"
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+// probe connects to a server as the member does, and disconnects. It takes as long as an attempt of the member.
+func (c *Cluster) probe(server string) error {
+	o, err := c.dialing()
 	if err != nil {
 		return err
 	}
-	return conn.Close()
+	o.Servers = []string{server}
+	o.AllowReconnect = false
+	o.DisconnectedErrCB, o.ReconnectedCB, o.AsyncErrorCB = nil, nil, nil
+	nc, err := o.Connect()
+	if errors.Is(err, nats.ErrNoServers) {
+		return errNobody
+	}
+	if err != nil {
+		return err
+	}
+	nc.Close()
+	return nil
 }
 
-// warnOfSilent logs once which servers of the option accept no connection though another one does: they are
+// warnOfUnreachable logs once which servers of the option admit no client though another one does: they are
 // down, or their addresses are wrong, which would show only when the others fail.
-func (c *Cluster) warnOfSilent(ctx context.Context) {
-	if len(c.o.Servers) < 2 {
+func (c *Cluster) warnOfUnreachable(ctx context.Context, pause time.Duration) {
+	servers := c.o.Servers
+	if len(servers) < 2 {
 		return
 	}
-	silent := c.o.silent(ctx)
-	if ctx.Err() != nil {
-		return
+	var found map[string]error
+	for range 2 {
+		if clock.Sleep(ctx, pause) != nil {
+			return
+		}
+		found = c.unreachable(servers)
+		servers = nil
+		for s := range found {
+			servers = append(servers, s)
+		}
 	}
-	for _, err := range silent {
-		c.o.Log.WithError(err).Warn("a NATS server of the option cluster accepts no connection; is it up, and its address right?")
+	for s, err := range found {
+		c.o.Log.WithError(err).Warnf("NATS server %s of the option cluster cannot be used; is it up, and its address right?",
+			shown(s))
 	}
 }
 
-// unreachable adds the reason of each server to the error of a connection to all of them.
-func (c *Cluster) unreachable(ctx context.Context, err error) error {
-	silent := c.o.silent(ctx)
-	if len(silent) == 0 || ctx.Err() != nil {
-		return fmt.Errorf("connect to NATS at %s: %w", c.o.addresses(), err)
+// explainConnect adds the reason of each server to the error of a connection to all of them.
+func (c *Cluster) explainConnect(err error) error {
+	reasons := c.unreachable(c.o.Servers)
+	var all []string
+	for _, s := range c.o.Servers {
+		if why := reasons[s]; why != nil {
+			all = append(all, fmt.Sprintf("%s: %v", shown(s), why))
+		} else {
+			all = append(all, shown(s)+": answers now")
+		}
 	}
-	var why []string
-	for _, err := range silent {
-		why = append(why, err.Error())
-	}
-	return fmt.Errorf("connect to NATS: %w: %s", err, strings.Join(why, "; "))
+	return fmt.Errorf("connect to NATS: %w: %s", err, strings.Join(all, "; "))
 }

@@ -47,10 +47,10 @@ const (
 // checkServer checks version and JetStream of the server that the connection is to.
 func (c *Cluster) checkServer(ctx context.Context) error {
 	if err := checkVersion(c.nc.ConnectedServerVersion(), c.o); err != nil {
-		return fmt.Errorf("%w: %s %w", ErrServer, c.nc.ConnectedUrlRedacted(), err)
+		return fmt.Errorf("%w: %s %w", ErrServer, shown(c.nc.ConnectedUrl()), err)
 	}
 	if !c.nc.HeadersSupported() {
-		return fmt.Errorf("%w: %s has headers of messages turned off", ErrServer, c.nc.ConnectedUrlRedacted())
+		return fmt.Errorf("%w: %s has headers of messages turned off", ErrServer, shown(c.nc.ConnectedUrl()))
 	}
 	err := c.patiently(ctx, func(ctx context.Context) error {
 		_, err := c.js.AccountInfo(ctx)
@@ -60,9 +60,9 @@ func (c *Cluster) checkServer(ctx context.Context) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w: %s has JetStream turned off, at least for this account", ErrServer,
-			c.nc.ConnectedUrlRedacted())
+			shown(c.nc.ConnectedUrl()))
 	case err != nil:
-		return fmt.Errorf("look for JetStream at %s: %w", c.nc.ConnectedUrlRedacted(), err)
+		return fmt.Errorf("look for JetStream at %s: %w", shown(c.nc.ConnectedUrl()), err)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func suits(have, want jetstream.StreamConfig) error {
 			have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
 	case have.Storage != want.Storage:
 		return fmt.Errorf("%w: it exists and is not kept in files", ErrServer)
-	case have.AllowDirect && want.MaxMsgsPerSubject == 1:
+	case have.AllowDirect:
 		return fmt.Errorf("%w: it exists and lets replicas answer with old values (allow_direct)", ErrServer)
 	}
 	return nil

@@ -654,6 +654,29 @@ func TestSpoolHasWhatIsNoReturn(t *testing.T) {
 	}
 }
 
+// TestReturnsAfterAGap starts a member when an entry is gone from the middle of the stream.
+func TestReturnsAfterAGap(t *testing.T) {
+	orders, log, a, _ := returnPair(t)
+	ids := jids(3)
+	for _, id := range ids {
+		a.order(t, t.Context(), id)
+		a.send(t, "_return", "web1", returnOf("web1", id, true))
+	}
+	a.settle(t)
+	log.lose(2)
+	c := log.idle(t, orders, "c")
+	c.run(t)
+	c.settle(t)
+	for i, want := range []int{1, 0, 1} {
+		if got := c.kept(ids[i]); len(got) != want {
+			t.Errorf("of job %d there are returns of %v, want %d", i+1, got, want)
+		}
+	}
+	if !c.says("Returns are missing in the job cache") {
+		t.Error("the log does not say that returns are missing")
+	}
+}
+
 // TestStreamOfReturnsWithoutEntries starts members when all entries are gone.
 func TestStreamOfReturnsWithoutEntries(t *testing.T) {
 	orders, log, a, _ := returnPair(t)

@@ -147,23 +147,21 @@ func (k *crew) fullServer(t *testing.T, n *testnats.Node, d *disk) {
 			return fmt.Sprintf("the log of %s lacks %q, %d bytes are left:\n%s", n.Name, text, d.free(t), said)
 		})
 	}
+	// nats-server 2.10 leaves its groups, 2.14 stays in them and stores nothing
+	away := regexp.MustCompile("'" + n.Name + "': '(offline|[0-9]{2,} entries behind)'")
 	status := ""
 	testnats.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		is, err := control(ctx, k.c.Masters[0], "runner", "cluster.status")
 		status = fmt.Sprint(data.Repr(is), err)
-		// nats-server 2.10 leaves its groups, 2.14 stays in them and stores nothing
 		return away.MatchString(status)
-	}, func() string { return "no replica is offline or behind: " + status })
+	}, func() string { return n.Name + " is neither offline nor behind: " + status })
 	rest(t, ofForm(3*time.Second, time.Minute))
 	d.clear(t)
 	n.Restart(t)
 	rest(t, time.Second)
 }
-
-// away matches the status of a replica that has left its group, or is far behind.
-var away = regexp.MustCompile(`'offline'|'[0-9]{2,} entries behind'`)
 
 // mostGrowth is by how many bytes the memory of a member may grow under a fault.
 const mostGrowth = 96 << 20
