@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -268,8 +269,14 @@ func TestAFrozenHolderIsShutOut(t *testing.T) {
 			tokens[token] = true
 		}
 	}
-	for n := 2; n <= len(all); n++ {
-		if all[n] < all[n-1] {
+	last := slices.Max(slices.Collect(maps.Keys(all)))
+	for n := 2; n <= last; n++ {
+		switch {
+		// a holder that froze between the step and its acknowledgement does not know of it; the next one does
+		case all[n] == 0 && all[n-1] > 0 && all[n-1] < all[n+1]:
+		case all[n] == 0:
+			t.Errorf("nobody took step %d: before it the token is %d, after it %d", n, all[n-1], all[n+1])
+		case all[n] < all[n-1]:
 			t.Errorf("step %d has token %d, the step before %d", n, all[n], all[n-1])
 		}
 	}
