@@ -153,7 +153,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if err := o.CheckFiles(""); err != nil {
+	if err := o.CheckFiles(present()); err != nil {
 		return nil, err
 	}
 	secret, err := LoadSecret(o.KeyFile)
@@ -169,7 +169,8 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	waits := time.AfterFunc(joinPatience, func() {
-		o.Log.Warnf("JetStream at %s does not answer yet; are most of the NATS servers up?", c.link.Load().Address)
+		o.Log.Warnf("JetStream at %s does not answer yet; are most of the NATS servers up? "+
+			"The first start of a cluster needs all of them.", c.link.Load().Address)
 	})
 	defer waits.Stop()
 	if err := c.prepare(ctx); err != nil {

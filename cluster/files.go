@@ -17,8 +17,8 @@ import (
 )
 
 // CheckFiles reads the files that the options name, and joins a *config.Finding for each that is
-// missing, not safe or not in its form. reader is the user who is to read the cluster key, if it is not
-// the present one; it may be "".
+// missing, not safe or not in its form. reader is the user who is to read the cluster key, and has to own
+// it; "" means any.
 func (o Options) CheckFiles(reader string) error {
 	return errors.Join(o.checkKeyFile(reader), o.checkTLS(), o.checkLogin())
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -69,4 +70,8 @@ func TestKeyOfAnotherUser(t *testing.T) {
 		t.Errorf("CheckFiles(root) = %v", err)
 	}
 	must(t, o.CheckFiles("nobody"))
+	o.Servers, o.Member = []string{"nats://127.0.0.1:1"}, "a"
+	if _, err := Open(t.Context(), o); !errors.Is(err, ErrKeyFile) {
+		t.Errorf("Open = %v, want %v", err, ErrKeyFile)
+	}
 }
