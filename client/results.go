@@ -198,16 +198,29 @@ func (c *collector) ask(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	question, err := c.l.Publish(
-		ctx,
-		Request{Target: ids, Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(c.job.ID)},
-			Kwargs: c.questionKwargs(), Timeout: c.wait.Gather},
-	)
+	question := Request{Target: ids, Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(c.job.ID)},
+		Kwargs: c.questionKwargs(), Timeout: c.wait.Gather}
+	if isLong(ids) && c.job.request.Kind != question.Kind {
+		question.Target, question.Kind = c.job.request.Target, c.job.request.Kind
+	}
+	asked, err := c.l.Publish(ctx, question)
 	if err != nil {
 		return err
 	}
-	c.asked[string(question.ID)] = true
+	c.asked[string(asked.ID)] = true
 	return nil
+}
+
+// longList is the most that a list of ids has in bytes, since each connected minion gets it: with some ten
+// thousand minions a list of all is gigabytes.
+const longList = 16 << 10
+
+func isLong(ids []any) bool {
+	n := 0
+	for _, id := range ids {
+		n += len(data.Str(id))
+	}
+	return n > longList
 }
 
 // questionKwargs returns the options of the job that also apply to find_job jobs.

@@ -230,6 +230,31 @@ func TestLongJobsAreWaitedFor(t *testing.T) {
 	}
 }
 
+// TestManyMinionsAreAskedByTheTargetOfTheJob has so many silent minions that a list of them, which each
+// connected minion gets, would be long.
+func TestManyMinionsAreAskedByTheTargetOfTheJob(t *testing.T) {
+	var many []any
+	for i := range 2000 {
+		many = append(many, fmt.Sprintf("minion-%04d", i))
+	}
+	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+		if load.Text("fun") != "saltutil.find_job" {
+			return published(jid, many...)
+		}
+		for _, id := range many {
+			m.fire(jid, id.(string), "done", 0)
+		}
+		return published(findJID, many...)
+	})
+	got, err := gather(t, m.open(), wait())
+	if len(got) != len(many) || err != nil {
+		t.Errorf("%d results, %v", len(got), err)
+	}
+	if d := cmp.Diff([]string{"test.ping *", "saltutil.find_job *"}, m.asked()); d != "" {
+		t.Errorf("published (-want +got):\n%s", d)
+	}
+}
+
 func TestSilentMinionsAreReported(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -39,6 +39,7 @@ import (
 // Limits of a target. Compile rejects larger targets with ErrTooBig.
 const (
 	MaxLength = 64 << 10 // bytes of a target, all its words together
+	MaxList   = 16 << 20 // bytes of a list of ids: that of a CLI that asks who of a million runs a job
 	MaxDepth  = 64       // nested brackets, nested node groups, parts of a key:value target
 	maxWords  = 1 << 17  // words of a compound target after node groups were expanded
 )
@@ -129,7 +130,7 @@ type compiler struct {
 
 // target compiles one target of any kind.
 func (c *compiler) target(tgt any, kind, delim string) (node, error) {
-	if err := checkLength(tgt); err != nil {
+	if err := checkLength(tgt, kind); err != nil {
 		return nil, err
 	}
 	if c.own != nil && c.own.Has(kind) {
@@ -199,7 +200,12 @@ func (c *compiler) nodegroup(name string) (node, error) {
 	return n, err
 }
 
-func checkLength(tgt any) error {
+// checkLength returns an error for a target that exceeds the limit of its kind.
+func checkLength(tgt any, kind string) error {
+	most := MaxLength
+	if kind == "list" {
+		most = MaxList
+	}
 	n := 0
 	switch t := tgt.(type) {
 	case string:
@@ -211,8 +217,8 @@ func checkLength(tgt any) error {
 			n += len(s)
 		}
 	}
-	if n > MaxLength {
-		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooBig, n, MaxLength)
+	if n > most {
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooBig, n, most)
 	}
 	return nil
 }
