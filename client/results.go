@@ -211,10 +211,11 @@ func (c *collector) ask(ctx context.Context) error {
 	return nil
 }
 
-// longList is the most that a list of ids has in bytes, since each connected minion gets it: with some ten
-// thousand minions a list of all is gigabytes.
+// longList is how many bytes of ids a question may list. Each connected minion gets the list: with ten thousand
+// minions, a list of all makes a gigabyte of traffic.
 const longList = 16 << 10
 
+// isLong reports whether a list of ids exceeds longList.
 func isLong(ids []any) bool {
 	n := 0
 	for _, id := range ids {

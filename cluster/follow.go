@@ -271,8 +271,8 @@ func (f *follower) deliver(m message) error {
 const mostFilled = 100
 
 // fill delivers what the leader of the stream has between the position and a message that the consumer has
-// delivered. A replica can lack messages for good, as one of
-// nats-server 2.10 did after its disk was full.
+// delivered. A replica can lack messages for good: with nats-server 2.10 this was seen after its disk had been
+// full.
 func (f *follower) fill(ctx context.Context, end uint64) error {
 	if !f.hole(end) {
 		return nil
@@ -323,7 +323,8 @@ func (f *follower) next(ctx context.Context, s jetstream.Stream, end uint64) (*j
 	defer cancel()
 	after := max(f.after, f.before)
 	m, err := s.GetMsg(ctx, after+1, jetstream.WithGetMsgSubject(">"))
-	unknown := errors.Is(err, jetstream.ErrMsgNotFound) // by a server that led once, or has a damaged disk
+	// the leader lacks them too, or it is deposed and has not noticed, or its disk is damaged
+	unknown := errors.Is(err, jetstream.ErrMsgNotFound)
 	if err != nil && !unknown {
 		return nil, err
 	}
@@ -331,7 +332,8 @@ func (f *follower) next(ctx context.Context, s jetstream.Stream, end uint64) (*j
 	if !unknown {
 		found = min(m.Sequence, end)
 	}
-	overwritten := !unknown && (!f.strict || f.after == 0) // or expired since the consumer was made
+	// before the first message of a strict stream they can have expired since the consumer was made
+	overwritten := !unknown && (!f.strict || f.after == 0)
 	switch {
 	case found == after+1, overwritten:
 	case !f.overdue():

@@ -77,6 +77,25 @@ func (g *gappy) expect(t *testing.T, want ...uint64) {
 	}
 }
 
+// TestManyMissingMessagesComeInParts lets most of a stream be missing: another replica may have it.
+func TestManyMissingMessagesComeInParts(t *testing.T) {
+	c, _, stream := seven(t)
+	for i := range mostFilled {
+		_, err := c.Returns().Add(patiently(t), fmt.Append(nil, "more ", i))
+		must(t, err)
+	}
+	last := uint64(7 + mostFilled)
+	g := newGappy(t, c, stream, true)
+	must(t, errorIs(g.deliver(t, last), errAgain))
+	if len(g.got) != mostFilled || g.after != mostFilled {
+		t.Errorf("got %d messages up to %d, want %d", len(g.got), g.after, mostFilled)
+	}
+	must(t, g.deliver(t, last))
+	if uint64(len(g.got)) != last || g.after != last {
+		t.Errorf("got %d messages up to %d, want %d", len(g.got), g.after, last)
+	}
+}
+
 // seven returns a member, what it logs, and the name of a stream with seven messages.
 func seven(t *testing.T) (*Cluster, *logtest.Hook, string) {
 	t.Helper()

@@ -39,7 +39,7 @@ import (
 // Limits of a target. Compile rejects larger targets with ErrTooBig.
 const (
 	MaxLength = 64 << 10 // bytes of a target, all its words together
-	MaxList   = 16 << 20 // bytes of a list of ids: that of a CLI that asks who of a million runs a job
+	MaxList   = 16 << 20 // bytes of a list of ids
 	MaxDepth  = 64       // nested brackets, nested node groups, parts of a key:value target
 	maxWords  = 1 << 17  // words of a compound target after node groups were expanded
 )

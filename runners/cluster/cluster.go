@@ -113,7 +113,7 @@ type module struct {
 
 const (
 	textNone = "This master is in no cluster: its option cluster is not set. It works alone, as a master does without it."
-	textDown = "salt-master does not run on this host. Start it, or look into its log, or on another member."
+	textDown = "salt-master does not run on this host. Start it; its log tells why it ended. Other members answer, too."
 	textLeft = "This master has left its cluster and works alone, from its own files. To bring it back: " +
 		"salt-run cluster.join, and then restart salt-master."
 )
