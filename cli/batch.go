@@ -234,7 +234,7 @@ func (p *batchPrinter) missed(end *client.BatchEnd) {
 		}
 	}
 	if n > 0 {
-		p.s.out.PrintErr("%d minions answered while the connection to the master was lost. "+
+		p.s.out.PrintErr("%d minions answered, and their returns could not be read. "+
 			"To look up all answers, run the following command:\n\n"+
 			"salt-run jobs.lookup_jid %s\n", n, p.jid)
 	}

@@ -54,8 +54,9 @@ type BatchEnd struct {
 
 // FollowBatch reports the progress of a batch of the master to o, until the batch has ended or
 // enough returns true; the result is nil then. A lost connection to the bus, as after a restart of
-// the master, is restored. Events fired meanwhile are missed, but the lists in the BatchEnd are
-// complete. In a cluster the end can overtake the last returns, which are waited for.
+// the master, is restored. Returns whose events were missed are read from the master's record at the
+// end, and the lists in the BatchEnd are complete. In a cluster the end can overtake the last returns,
+// which are waited for.
 func (l *Local) FollowBatch(
 	ctx context.Context, j *Job, o batch.Observer, enough func() bool,
 ) (*BatchEnd, error) {
@@ -79,17 +80,19 @@ func (l *Local) FollowBatch(
 // lateReturns is how long after the end of a batch its last returns may come.
 const lateReturns = 5 * time.Second
 
-// late waits until the returns of minions have come, but not for ever: they may have come while the
-// connection was lost.
+// late gets the returns of minions that have not come: from the master's record, or, if they are not there
+// yet, by their events. It does not wait for ever.
 func (l *Local) late(ctx context.Context, f *following, minions []string) error {
+	l.lookUp(ctx, f, minions)
 	brief, cancel := context.WithTimeout(ctx, lateReturns)
 	defer cancel()
-	for !f.has(minions) {
+	for len(f.lacks(minions)) > 0 {
 		e, err := l.next(brief)
 		if err == nil {
 			_, err = f.take(e)
 		}
 		if err != nil && ctx.Err() == nil && brief.Err() != nil {
+			l.lookUp(ctx, f, minions)
 			return nil
 		}
 		if err != nil {
@@ -99,6 +102,20 @@ func (l *Local) late(ctx context.Context, f *following, minions []string) error 
 	return nil
 }
 
+// lookUp reports the returns of minions that the master has recorded and that have not come.
+func (l *Local) lookUp(ctx context.Context, f *following, minions []string) {
+	lacking := f.lacks(minions)
+	_, err := l.recorded(ctx, f.job, lacking, func(minion string, load data.Raw) bool {
+		if r, ok := batch.ParseReturn(f.job, minion, load); ok {
+			f.answered(r)
+		}
+		return true
+	})
+	if err != nil && l.opts.Log != nil {
+		l.opts.Log.Warnf("read the recorded returns of %d minions to batch %s: %v", len(lacking), f.job, err)
+	}
+}
+
 // A following is what is known of a batch that somebody follows.
 type following struct {
 	job  job.ID
@@ -106,17 +123,22 @@ type following struct {
 	seen map[string]bool // minions whose returns came
 }
 
-// has reports whether the returns of minions have come.
-func (f *following) has(minions []string) bool {
-	return !slices.ContainsFunc(minions, func(id string) bool { return !f.seen[id] })
+// lacks returns those minions whose returns have not come.
+func (f *following) lacks(minions []string) []string {
+	return slices.DeleteFunc(slices.Clone(minions), func(id string) bool { return f.seen[id] })
+}
+
+// answered reports a return to the observer.
+func (f *following) answered(r batch.Return) {
+	f.seen[r.Minion] = true
+	f.o.Answered(r)
 }
 
 // take reports an event to the observer if it belongs to the batch, and returns the BatchEnd if it is
 // the last one.
 func (f *following) take(e eventbus.Event) (*BatchEnd, error) {
 	if r, ok := batch.ReturnOf(e); ok && r.Job == f.job {
-		f.seen[r.Minion] = true
-		f.o.Answered(r)
+		f.answered(r)
 		return nil, nil
 	}
 	what, ok := strings.CutPrefix(e.Tag, eventbus.Tagify("batch", string(f.job))+"/")

@@ -22,17 +22,25 @@ func (w *watcher) Answered(r batch.Return) { w.answered = append(w.answered, r.M
 var _ batch.Observer = (*watcher)(nil)
 
 // TestReturnsAfterTheEndOfABatch has returns come after the end of their batch, as they do in a cluster:
-// they are reported. One that never comes holds nothing up for ever.
+// they are reported. One that never comes holds nothing up for ever, and one whose event was missed is read
+// from the master's record.
 func TestReturnsAfterTheEndOfABatch(t *testing.T) {
 	for name, c := range map[string]struct{ late, want []string }{
 		"all come":      {[]string{"b", "c"}, []string{"a", "b", "c"}},
 		"one is missed": {[]string{"b"}, []string{"a", "b"}},
+		"recorded":      {[]string{"b"}, []string{"a", "c", "b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if len(c.late) < 2 {
 				need.Time(t, "it waits for a return")
 			}
-			m := newFakeMaster(t, func(m *fakeMaster, _ *data.Map) *data.Map {
+			m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+				switch {
+				case load.Text("cmd") == jobReturns && name == "recorded":
+					return recordedReply(t, false, "c")
+				case load.Text("cmd") == jobReturns:
+					return recordedReply(t, false)
+				}
 				m.fire(jid, "a", true, 0)
 				m.fire("20260101000000000000", "b", true, 0) // of another job
 				err := m.bus.Fire(eventbus.Tagify("batch", jid)+"/done",

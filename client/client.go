@@ -128,7 +128,7 @@ func prefixes(about ...string) []string {
 
 // subscribe returns a reader of the events whose tags begin with one of the prefixes.
 func (l *Local) subscribe(ctx context.Context, prefixes []string) (source, error) {
-	o := eventbus.SubscribeOptions{Name: "client", Prefixes: prefixes}
+	o := eventbus.SubscribeOptions{Name: "client", Prefixes: prefixes, Gaps: true}
 	if l.opts.Share == nil {
 		return dial(ctx, l.opts.Sockets, o)
 	}

@@ -51,7 +51,8 @@ type Wait struct {
 }
 
 // Results yields the returns of a job as they arrive, and then the minions that did not return. It
-// ends when all minions have returned, when no missing minion still runs the job, or with ctx.
+// ends when all minions have returned, when no missing minion still runs the job, or with ctx. Returns
+// whose events were missed are read from the record of a Brine master.
 // After Timeout it publishes a job that asks the missing minions whether they run the job, and
 // repeats that as long as one of them does (salt/client/__init__.py, get_iter_returns).
 //
@@ -138,6 +139,9 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 		event, err := c.next(ctx)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			if !c.lookUp(ctx, yield) {
+				return false
+			}
 			if c.endRound(ctx) {
 				return true
 			}
@@ -168,6 +172,37 @@ func (c *collector) next(ctx context.Context) (eventbus.Event, error) {
 // reconnectPause is the pause between two attempts to connect to the bus.
 const reconnectPause = 100 * time.Millisecond
 
+// lookUp reads the returns that the master has recorded and whose events have not come: the client was
+// too slow for them, or was not connected. It reports whether the caller wants further results.
+func (c *collector) lookUp(ctx context.Context, yield func(Result, error) bool) bool {
+	if len(c.open) == 0 || !c.job.Told { // Salt's master does not hand out returns
+		return true
+	}
+	wanted, err := c.l.recorded(ctx, c.job.ID, c.silent(), func(_ string, load data.Raw) bool {
+		m, ok := c.read(load, true)
+		if !ok {
+			return true
+		}
+		r, ok := c.result(m)
+		return !ok || yield(r, nil)
+	})
+	if err != nil && !errors.Is(err, errNoRecords) && c.l.opts.Log != nil {
+		c.l.opts.Log.Warnf("read the recorded returns to job %s: %v", c.job.ID, err)
+	}
+	return wanted
+}
+
+// silent returns the minions that have not returned, in the order in which they became known.
+func (c *collector) silent() []string {
+	ids := make([]string, 0, len(c.open))
+	for _, id := range c.named {
+		if _, silent := c.open[id]; silent {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // endRound starts the next round or reports that the wait is over. After a round in which a minion
 // ran the job it asks again.
 func (c *collector) endRound(ctx context.Context) bool {
@@ -192,12 +227,7 @@ func (c *collector) endRound(ctx context.Context) bool {
 
 // ask asks the minions that have not returned whether they run the job.
 func (c *collector) ask(ctx context.Context) error {
-	ids := make([]any, 0, len(c.open))
-	for _, id := range c.named {
-		if _, silent := c.open[id]; silent {
-			ids = append(ids, id)
-		}
-	}
+	ids := data.Values(c.silent())
 	question := Request{Target: ids, Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(c.job.ID)},
 		Kwargs: c.questionKwargs(), Timeout: c.wait.Gather}
 	if isLong(ids) && c.job.request.Kind != question.Kind {
@@ -237,7 +267,10 @@ func (c *collector) questionKwargs() *data.Map {
 // the content of their returns, so the list of minions and the failure of the job are only taken
 // from events that the master alone fires.
 func (c *collector) handle(ctx context.Context, e eventbus.Event, yield func(Result, error) bool) bool {
-	if strings.HasPrefix(e.Tag, syndicPrefix) {
+	switch {
+	case e.Tag == eventbus.DroppedTag:
+		return c.lookUp(ctx, yield)
+	case strings.HasPrefix(e.Tag, syndicPrefix):
 		c.reports(e)
 		return true
 	}

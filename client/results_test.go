@@ -464,6 +464,105 @@ func TestTheBusIsJoinedAgain(t *testing.T) {
 	}
 }
 
+// recordedReply is a master's reply to job_returns.
+func recordedReply(t testing.TB, more bool, ids ...string) *data.Map {
+	var loads []any
+	for _, id := range ids {
+		load, err := payload.MarshalBin(data.NewMap("id", id, "jid", jid, "return", "recorded", "retcode", int64(0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loads = append(loads, []byte(load))
+	}
+	return data.NewMap("returns", loads, "more", more)
+}
+
+// TestMissedReturnsAreReadFromTheRecord loses the events of returns: the master's bus tells of a gap, or the
+// connection was lost. The returns come in parts, and each minion's counts once.
+func TestMissedReturnsAreReadFromTheRecord(t *testing.T) {
+	for name, lost := range map[string]func(m *fakeMaster, l *Local){
+		"gap": func(m *fakeMaster, _ *Local) {
+			m.fire(jid, "a", "event", 0)
+			if err := m.bus.Fire(eventbus.DroppedTag, data.NewMap("dropped", int64(2))); err != nil {
+				t.Error(err)
+			}
+		},
+		"restart": func(m *fakeMaster, _ *Local) {
+			m.fire(jid, "a", "event", 0)
+			m.halt()
+			m.serve()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked [][]string
+			m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+				if load.Text("cmd") != jobReturns {
+					reply := published(jid, "a", "b", "c", "d")
+					reply.Set("absent", []any{})
+					return reply
+				}
+				ids := data.TextsOf(load.Value("tgt"))
+				asked = append(asked, ids)
+				if load.Text("key") != "secret" || load.Text("jid") != jid {
+					t.Errorf("request %s", data.Repr(load))
+				}
+				if len(asked) == 1 {
+					return recordedReply(t, true, "b", "a")
+				}
+				return recordedReply(t, false, "c", "d")
+			})
+			l := m.open()
+			w := wait()
+			if w.Timeout = 500 * time.Millisecond; name == "gap" {
+				w.Timeout = time.Hour // the notice starts the question
+			}
+			j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "test.ping"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost(m, l)
+			var got []string
+			for r, err := range l.Results(t.Context(), j, w) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, r.ID+" "+data.Str(r.Value))
+			}
+			if d := cmp.Diff([]string{"a event", "b recorded", "c recorded", "d recorded"}, got); d != "" {
+				t.Errorf("results:\n%s", d)
+			}
+			if d := cmp.Diff([][]string{{"b", "c", "d"}, {"c", "d"}}, asked); d != "" {
+				t.Errorf("asked for:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestSaltsMasterIsNotAskedForItsRecord: it does not know the command, and a refusal ends nothing.
+func TestSaltsMasterIsNotAskedForItsRecord(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		t.Run(fmt.Sprint(told), func(t *testing.T) {
+			asked := 0
+			m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+				if load.Text("cmd") == jobReturns {
+					asked++
+					return data.NewMap("error", data.NewMap("name", "AuthorizationError", "message", "no"))
+				}
+				reply := published(jid, "a", "b")
+				if told {
+					reply.Set("absent", []any{})
+				}
+				m.fire(jid, "a", true, 0)
+				return reply
+			})
+			got, err := gather(t, m.open(), wait())
+			if d := cmp.Diff([]string{"a True", "b silent"}, got); d != "" || err != nil || asked > 0 != told {
+				t.Errorf("asked %d times, %v\n%s", asked, err, d)
+			}
+		})
+	}
+}
+
 // TestSharedConnection lets several orders share a connection, which a restart of the master breaks.
 func TestSharedConnection(t *testing.T) {
 	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {

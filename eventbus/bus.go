@@ -240,6 +240,19 @@ func (b *Bus) closeReaders() {
 	}
 }
 
+// DroppedTag is the tag of an event that one reader alone gets, when it has read what came before a gap: it
+// was too slow, and the queue had no room for the events since. Its field is `dropped`, their number.
+const DroppedTag = "salt/event/dropped"
+
+// noticeOfGap returns the event with DroppedTag about n events.
+func (b *Bus) noticeOfGap(n uint64) Event {
+	e, err := b.encoder.encode(DroppedTag, data.NewMap("dropped", int64(n)))
+	if err != nil {
+		b.log.WithError(err).Errorf("tell a reader that it has missed %d events", n)
+	}
+	return e
+}
+
 // logCaughtUp logs that a reader that had dropped events has emptied its queue.
 func (b *Bus) logCaughtUp(r *reader) {
 	if n := r.caughtUp(); n > 0 {
@@ -258,6 +271,9 @@ type SubscribeOptions struct {
 	// queue limit in bytes; 0 means 16 MiB. One event always fits, however large
 	MaxBytes int
 	Private  bool // include events selected by Options.Private; a Client never receives them
+	// Gaps includes the event with DroppedTag, whatever Prefixes are. Without Prefixes a Client always gets it,
+	// as all programs on the socket do.
+	Gaps bool
 }
 
 // wants returns the filter for tags, or nil if all are wanted.
@@ -266,7 +282,11 @@ func (o *SubscribeOptions) wants() func(tag string) bool {
 	if len(prefixes) == 0 {
 		return match
 	}
+	gaps := o.Gaps
 	return func(tag string) bool {
+		if gaps && tag == DroppedTag {
+			return true
+		}
 		has := func(p string) bool { return strings.HasPrefix(tag, p) }
 		return slices.ContainsFunc(prefixes, has) && (match == nil || match(tag))
 	}
@@ -283,6 +303,9 @@ type Subscription struct {
 func (b *Bus) Subscribe(o SubscribeOptions) *Subscription {
 	r := &reader{queue: newQueue(o.MaxEvents, o.MaxBytes), name: o.Name, wants: o.wants(),
 		private: o.Private}
+	if o.Gaps {
+		r.notice = b.noticeOfGap
+	}
 	b.add(r)
 	return &Subscription{bus: b, reader: r}
 }

@@ -138,6 +138,32 @@ func TestSlowSubscriptionDropsAndTellsOnce(t *testing.T) {
 	}
 }
 
+// TestReadersLearnOfGaps drops events of a reader that is told of it, once for each gap.
+func TestReadersLearnOfGaps(t *testing.T) {
+	b := New(Options{})
+	sub := b.Subscribe(SubscribeOptions{MaxEvents: 2, Prefixes: []string{"t"}, Gaps: true})
+	defer sub.Close()
+	for range 2 {
+		for i := range 5 {
+			b.Fire(fmt.Sprint("t", i), nil)
+		}
+		for _, want := range []string{"t0", "t1"} {
+			if e := next(t, sub); e.Tag != want {
+				t.Errorf("event %q, want %s", e.Tag, want)
+			}
+		}
+		e := next(t, sub)
+		m, err := e.Map()
+		if e.Tag != "salt/event/dropped" || err != nil || m.Value("dropped") != int64(3) {
+			t.Errorf("after the gap: %q, %v, %v", e.Tag, m, err)
+		}
+	}
+	b.Fire("t9", nil)
+	if e := next(t, sub); e.Tag != "t9" {
+		t.Errorf("event %q after the gaps", e.Tag)
+	}
+}
+
 func TestQueueBoundsBytes(t *testing.T) {
 	b := New(Options{})
 	sub := b.Subscribe(SubscribeOptions{MaxBytes: 10_000})

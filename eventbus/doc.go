@@ -27,7 +27,8 @@
 //
 // Firing never blocks. Each reader, in the process or on a socket, has a queue with limits on
 // events and bytes. An event that does not fit is dropped whole and counted; the first drop is
-// logged, and again once the reader has caught up. A connected reader that accepts nothing for
+// logged, and again once the reader has caught up. A reader on a socket then gets an event with
+// DroppedTag, and reads what it missed elsewhere. A connected reader that accepts nothing for
 // StallLimit is disconnected. A Client reads ahead into its own queue and leaves the rest in the
 // daemon's queue.
 //

@@ -23,6 +23,8 @@ type queue struct {
 	// bytes written. It saves waking the goroutine in take, and is called only while that goroutine
 	// waits on an empty queue.
 	direct func(frame []byte) int
+	// notice, if not nil, makes the event that follows those after which n events were dropped
+	notice func(n uint64) Event
 
 	mu       sync.Mutex
 	ring     []Event
@@ -33,6 +35,7 @@ type queue struct {
 	behind   bool   // an event was dropped since the queue was last empty
 	dropped  uint64 // total
 	reported uint64 // value of dropped when the reader last caught up
+	noticed  uint64 // value of dropped in the last notice
 }
 
 func newQueue(maxEvents, maxBytes int) *queue {
@@ -65,16 +68,21 @@ func (q *queue) put(e Event) (fellBehind bool) {
 		}
 		e.frame = e.frame[done:]
 	}
+	q.push(e)
+	if q.n == 1 {
+		q.signal()
+	}
+	return false
+}
+
+// push adds an event. The caller must hold the lock.
+func (q *queue) push(e Event) {
 	if q.n == len(q.ring) {
 		q.grow()
 	}
 	q.ring[(q.head+q.n)%len(q.ring)] = e
 	q.n++
 	q.bytes += e.size()
-	if q.n == 1 {
-		q.signal()
-	}
-	return false
 }
 
 func (q *queue) grow() {
@@ -92,7 +100,8 @@ func (q *queue) signal() {
 	}
 }
 
-// pop removes the oldest event. The caller must hold the lock, and the queue must not be empty.
+// pop removes the oldest event. After the last one before a gap it adds the notice of the gap. The caller
+// must hold the lock, and the queue must not be empty.
 func (q *queue) pop() Event {
 	e := q.ring[q.head]
 	q.ring[q.head] = Event{}
@@ -101,6 +110,10 @@ func (q *queue) pop() Event {
 	q.bytes -= e.size()
 	if q.n == 0 && len(q.ring) > 1024 {
 		q.ring, q.head = nil, 0
+	}
+	if q.n == 0 && q.notice != nil && q.dropped > q.noticed {
+		q.push(q.notice(q.dropped - q.noticed))
+		q.noticed = q.dropped
 	}
 	return e
 }

@@ -190,7 +190,7 @@ func (s *server) addReaderLocked(conn net.Conn) {
 		s.bus.log.Warnf("event socket refused a reader: %d are connected", len(s.readers))
 		return
 	}
-	r.reader.direct = directWriter(conn)
+	r.reader.direct, r.reader.notice = directWriter(conn), s.bus.noticeOfGap
 	s.readers[r] = struct{}{}
 	s.bus.readers = append(s.bus.readers, r.reader)
 	s.readWait.Add(2)

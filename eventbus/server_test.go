@@ -137,6 +137,40 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 	}
 }
 
+// TestSlowProgramLearnsOfItsGap lets events be dropped for one program of two: it reads the notice after what
+// its queue held, and the other one reads all events and no notice.
+func TestSlowProgramLearnsOfItsGap(t *testing.T) {
+	b := New(Options{})
+	s, _ := serve(t, b, ServeOptions{StallLimit: time.Hour, DrainLimit: time.Millisecond, MaxBytes: 1 << 20})
+	live := connect(t, s, ClientOptions{})
+	slow := connect(t, s, ClientOptions{Subscribe: SubscribeOptions{MaxEvents: 10, Prefixes: []string{"t"}, Gaps: true}})
+	const events = 10_000
+	for i := range events {
+		b.Fire("t", data.NewMap("n", int64(i), "fill", strings.Repeat("x", 500)))
+		if e := next(t, live); e.Tag != "t" {
+			t.Fatalf("the program that reads all gets %s", e.Tag)
+		}
+	}
+	read := int64(0)
+	for {
+		e := next(t, slow)
+		m, err := e.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Tag == DroppedTag {
+			if missed := m.Value("dropped").(int64); missed != events-read || read == 0 {
+				t.Errorf("%d events read, %d missed, of %d", read, missed, events)
+			}
+			break
+		}
+		if m.Value("n") != read {
+			t.Fatalf("event %d is %v", read, m.Value("n"))
+		}
+		read++
+	}
+}
+
 func TestStalledReaderIsCut(t *testing.T) {
 	log, hook := test.NewNullLogger()
 	b := New(Options{Log: log})

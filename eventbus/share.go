@@ -69,7 +69,7 @@ func (s *Share) connect(ctx context.Context) error {
 // read delivers the events of a connection until it is lost or closed, and then closes its readers.
 func (s *Share) read(l *line) {
 	defer close(l.done)
-	selected := SubscribeOptions{Prefixes: s.opts.Prefixes}
+	selected := SubscribeOptions{Prefixes: s.opts.Prefixes, Gaps: true}
 	_ = readEvents(l.conn, l.bus.encoder.frameLimit(), selected.wants(), func(e Event) bool { // the readers return ErrClosed
 		l.bus.publish(e)
 		return true

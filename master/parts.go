@@ -465,6 +465,7 @@ func newRequests(p *parts, pub *publishing) *requests {
 	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
 	maps.Copy(r.clear, tokenCommands(p.gate))
 	maps.Copy(r.clear, runCommands(p.control))
+	maps.Copy(r.clear, jobReturnsCommands(&jobReturns{p.base, p.gate, p.jobs, p.watchers}))
 	return r
 }
 

@@ -106,6 +106,23 @@ func (w *watchers) reads(uid int, tag string) bool {
 	return ok && (by.uid == uid && uid != eventbus.NoUser || by.name != "" && by.name == who.name)
 }
 
+// mayRead reports whether a user may read the returns of a job, as they may read its events: root and users
+// with all rights or the right @events read all, and everyone reads those of the jobs that they ordered.
+// from is the sender's address.
+func (w *watchers) mayRead(id job.ID, who *auth.Identity, from net.Addr) bool {
+	if who.All() {
+		return true
+	}
+	uid, known := uidOf(from, w.port)
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if known && w.users[uid].all {
+		return true
+	}
+	by, ok := w.initiators[id]
+	return ok && (known && by.uid == uid || who.Kind == auth.ByKey && by.name != "" && by.name == who.Name)
+}
+
 // orderOf returns the id of the job, runner or wheel function that an event is about: the third
 // part of salt/KIND/ID/…, or the whole tag. For other tags the result is arbitrary.
 func orderOf(tag string) job.ID {
