@@ -106,9 +106,9 @@ func (w *watchers) reads(uid int, tag string) bool {
 	return ok && (by.uid == uid && uid != eventbus.NoUser || by.name != "" && by.name == who.name)
 }
 
-// mayRead reports whether a user may read the returns of a job, as they may read its events: root and users
-// with all rights or the right @events read all, and everyone reads those of the jobs that they ordered.
-// from is the sender's address.
+// mayRead reports whether a user may read the returns of a job. The rules are those of its events: root and
+// users with all rights or the right @events read all. Everyone else reads those of the jobs that they
+// ordered. from is the sender's address.
 func (w *watchers) mayRead(id job.ID, who *auth.Identity, from net.Addr) bool {
 	if who.All() {
 		return true
