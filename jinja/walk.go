@@ -7,6 +7,8 @@ type visitor struct {
 	name  func(*nameExpr)
 	ns    func(*nsRef)
 	enter func(stmt) bool // reports whether to visit the contents of a statement
+	// called for an expression of attributes, keys, calls, filters or tests; nil is allowed
+	each func(expr)
 	// called for a keyword argument that a call has more than once; nil is allowed
 	twice func(arg string)
 }
@@ -53,6 +55,12 @@ func (v *visitor) expr(e expr) {
 }
 
 func (v *visitor) postfix(e expr) {
+	if f, ok := e.(*filterExpr); ok && f == nil {
+		return
+	}
+	if v.each != nil {
+		v.each(e)
+	}
 	switch e := e.(type) {
 	case *attrExpr:
 		v.expr(e.of)
@@ -64,9 +72,6 @@ func (v *visitor) postfix(e expr) {
 		v.expr(e.fn)
 		v.arguments(&e.arguments)
 	case *filterExpr:
-		if e == nil {
-			return
-		}
 		v.expr(e.of)
 		v.arguments(&e.arguments)
 	case *testExpr:

@@ -12,18 +12,21 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 )
 
 func main() {
-	if err := run(); err != nil {
+	trees := flag.String("trees", "", "count the trees of SLS files in the directories below `DIR`")
+	flag.Parse()
+	if err := run(*trees); err != nil {
 		fmt.Fprintln(os.Stderr, "coverage:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func run(trees string) error {
 	root, err := rootFolder()
 	if err != nil {
 		return err
@@ -36,8 +39,26 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if trees != "" {
+		return countTrees(root, trees, available)
+	}
 	r := c.count(available.states)
 	r.called = c.countCalled(available.modules)
+	fmt.Print(r.text())
+	return r.enough()
+}
+
+// countTrees prints which trees of SLS files below a directory miss something.
+func countTrees(root, dir string, available *functionSet) error {
+	s, err := newShelf(root, available)
+	if err != nil {
+		return err
+	}
+	trees, err := s.readTrees(dir)
+	if err != nil {
+		return err
+	}
+	r := newTreeReport(trees)
 	fmt.Print(r.text())
 	return r.enough()
 }
