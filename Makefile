@@ -60,8 +60,8 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-coverage: ## say which share of the states that users write is there
-	$(GO) run ./internal/test/coverage
+coverage: ## say which share of the states that users write is there; with TREES=dir, what the trees below dir miss
+	$(GO) run ./internal/test/coverage $(if $(TREES),-trees '$(TREES)')
 
 cross: ## build for every platform that is supported, and print the sizes
 	@sh scripts/cross.sh "$(GO)" '$(LDFLAGS)' '$(TAGS)'

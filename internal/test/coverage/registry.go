@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,30 +48,47 @@ func registered(root string) (*functionSet, error) {
 	return s, err
 }
 
-// listed returns the functions of a registry. Those of modules that cannot be loaded on this host
-// are read from their source below a directory.
+// listed returns the functions of a registry. Those of modules and providers that are not loaded on
+// this host, such as another distribution's pkg, are read from their source below a directory.
 func listed(r *loader.Registry, plugins []loader.Plugin, dir string) (map[string]bool, error) {
 	available := map[string]bool{}
 	for _, name := range r.Names() {
 		available[name] = true
 	}
 	for _, p := range plugins {
-		if r.Provider(p.Name) == "" {
-			if err := fromSource(filepath.Join(dir, p.Name), p.Name, available); err != nil {
-				return nil, err
-			}
+		if r.Provider(p.Name) == cmp.Or(p.File, p.Name) {
+			continue
+		}
+		source, err := sourceOf(p, dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := fromSource(source, p.Name, available); err != nil {
+			return nil, err
 		}
 	}
 	return available, nil
 }
 
-// fromSource adds the functions of a module that cannot be loaded on this host, as listed in its
+// sourceOf returns the directory of a plug-in below dir: named after its file, with or without what
+// follows an underscore, or after the module.
+func sourceOf(p loader.Plugin, dir string) (string, error) {
+	first, _, _ := strings.Cut(p.File, "_")
+	for _, own := range []string{strings.ReplaceAll(p.File, "_", ""), first, p.Name} {
+		source := filepath.Join(dir, own)
+		if _, err := os.Stat(source); own != "" && err == nil {
+			return source, nil
+		}
+	}
+	return "", fmt.Errorf("module %s is not loaded here, and its directory is not in %s", p.Name, dir)
+}
+
+// fromSource adds the functions of a module that is not loaded on this host, as listed in its
 // source.
 func fromSource(dir, name string, available map[string]bool) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("module %s cannot be loaded here, and directory %s does not exist", name,
-			dir)
+	if err != nil {
+		return err
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {

@@ -29,11 +29,14 @@ func newTreeReport(trees []*tree) *treeReport {
 	return r
 }
 
+// share returns the share of the plain trees that miss nothing, in per cent.
+func (r *treeReport) share() float64 { return 100 * float64(r.plainWhole) / float64(max(r.plain, 1)) }
+
 // enough returns an error if too many trees miss something.
 func (r *treeReport) enough() error {
-	if share := 100 * r.plainWhole / max(r.plain, 1); share < leastTrees {
-		return fmt.Errorf("%d %% of the trees without Python of their own have nothing missing, and %d %% must",
-			share, leastTrees)
+	if share := r.share(); share < leastTrees {
+		return fmt.Errorf("%.1f %% of the trees without Python of their own have nothing missing, and "+
+			"%d %% must", share, leastTrees)
 	}
 	return nil
 }
@@ -49,8 +52,7 @@ func (r *treeReport) text() string {
 		}
 	}
 	fmt.Fprintf(&b, "Of %d trees with %d SLS files %d have nothing missing. Of the %d that ship no Python of their own %d have nothing missing: %.1f %%.\n",
-		len(r.trees), files, whole, r.plain, r.plainWhole,
-		100*float64(r.plainWhole)/float64(max(r.plain, 1)))
+		len(r.trees), files, whole, r.plain, r.plainWhole, r.share())
 	b.WriteString("\nTrees, those with Python of their own marked by a star:\n")
 	for _, t := range r.trees {
 		b.WriteString(t.line())
@@ -59,6 +61,12 @@ func (r *treeReport) text() string {
 	rank(&b, "Names that Salt has on other platforms only", r.trees,
 		func(t *tree) names { return t.elsewhere })
 	rank(&b, "Names that Salt does not have", r.trees, func(t *tree) names { return t.notInSalt })
+	b.WriteString("\nFiles with errors in their Jinja:\n")
+	for _, t := range r.trees {
+		for _, file := range t.unread {
+			fmt.Fprintf(&b, "  %s/%s\n", t.name, file)
+		}
+	}
 	return b.String()
 }
 
@@ -71,8 +79,10 @@ func (t *tree) line() string {
 	if len(t.missing) > 0 {
 		what = list(t.missing)
 	}
-	if len(t.unread) > 0 {
-		what += fmt.Sprintf(" (%d files with errors in their Jinja)", len(t.unread))
+	if n := len(t.unread); n == 1 {
+		what += " (1 file with errors in its Jinja)"
+	} else if n > 1 {
+		what += fmt.Sprintf(" (%d files with errors in their Jinja)", n)
 	}
 	return fmt.Sprintf("%s %-50s %5d  %s\n", mark, t.name, t.files, what)
 }
@@ -85,19 +95,19 @@ func list(n names) string {
 	return strings.Join(texts, ", ")
 }
 
-// rank lists names by the number of trees, those of plain trees first.
+// rank lists names by the number of trees, with the first file that has each, or its platform.
 func rank(b *strings.Builder, title string, trees []*tree, of func(*tree) names) {
 	type entry struct {
 		name         name
 		plain, trees int
-		where        string // a platform, or a tree and a file
+		where        string
 	}
 	found := map[name]*entry{}
 	for _, t := range trees {
 		for n, value := range of(t) {
 			e := found[n]
 			if e == nil {
-				e = &entry{name: n, where: t.name + "/" + value}
+				e = &entry{name: n, where: value}
 				found[n] = e
 			}
 			e.trees++
@@ -118,6 +128,6 @@ func rank(b *strings.Builder, title string, trees []*tree, of func(*tree) names)
 	})
 	fmt.Fprintf(b, "\n%s:\n", title)
 	for _, e := range entries {
-		fmt.Fprintf(b, "  %-50s %3d trees, %3d without Python; %s\n", e.name, e.trees, e.plain, e.where)
+		fmt.Fprintf(b, "  %-50s %3d trees, %d without Python of their own; %s\n", e.name, e.trees, e.plain, e.where)
 	}
 }

@@ -18,7 +18,7 @@ import (
 type tree struct {
 	name      string
 	files     int      // SLS files
-	unread    []string // files whose Jinja has errors
+	unread    []string // files whose Jinja has errors, with the errors
 	own       names    // what its own Python adds
 	ships     bool     // has Python of its own
 	missing   names    // what Salt has on Linux and Brine lacks
@@ -124,6 +124,7 @@ func (s *shelf) judge(t *tree, n name, file string) {
 	_, own := t.own[n]
 	_, whole := t.own[name{n.kind, module}]
 	platform, salts := s.salt[n]
+	file = t.name + "/" + file
 	switch {
 	case brines || own || whole:
 	case platform == "linux":
@@ -133,6 +134,12 @@ func (s *shelf) judge(t *tree, n name, file string) {
 	default:
 		t.notInSalt[n] = file
 	}
+}
+
+// firstLineOf returns the first line of an error.
+func firstLineOf(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 var (
@@ -157,14 +164,15 @@ func (s *shelf) readFile(t *tree, file, text string, found names) {
 	}
 	if slices.Contains(pipe, "jinja") {
 		if err := s.readJinja(file, text, found); err != nil {
-			t.unread = append(t.unread, file)
+			t.unread = append(t.unread, file+": "+firstLineOf(err))
 		}
 	} else {
 		for _, m := range saltCall.FindAllStringSubmatch(text, -1) {
 			found.add(aFunction, m[1], file)
 		}
 	}
-	if strings.HasSuffix(file, ".sls") && !slices.ContainsFunc(pipe, program) {
+	if strings.HasSuffix(file, ".sls") && filepath.Base(file) != "top.sls" &&
+		!slices.ContainsFunc(pipe, program) {
 		scanStates(file, text, func(fun string) bool { return s.hasState(t, fun) }, found)
 	}
 }

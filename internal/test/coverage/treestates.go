@@ -114,7 +114,7 @@ func declaration(key string) bool {
 
 func (s *stateScan) key(key, value string) {
 	switch {
-	case s.below(1) && dotted.MatchString(key):
+	case s.below(1) && dotted.MatchString(key) && arguments(value):
 		s.found.add(aState, key, s.file)
 		if id := s.stack[len(s.stack)-1].key; callsModule(key) && dotted.MatchString(id) {
 			s.found.add(aFunction, id, s.file)
@@ -124,6 +124,12 @@ func (s *stateScan) key(key, value string) {
 	case len(s.stack) == 0 && !declaration(key):
 		s.short(value)
 	}
+}
+
+// arguments reports whether a state function can have a value. Others are settings that have a dot
+// in their names.
+func arguments(value string) bool {
+	return value == "" || value[0] == '[' || value[0] == '#' || value == "X" || value == "{}"
 }
 
 // short adds the state function of "vim: pkg.installed".

@@ -1,0 +1,4 @@
+ring:
+  local.bell.ring:
+    - tgt: '*'
+  runner.jobs.list_jobs: []

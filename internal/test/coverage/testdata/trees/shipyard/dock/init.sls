@@ -1,0 +1,6 @@
+hull:
+  weld.done:
+    - name: {{ salt['echo.depth']('dock') | shout }}
+  weld:
+    - done
+  winch.pulled: []

@@ -1,0 +1,4 @@
+#!py
+
+def run():
+    return {"x": {"crane.moved": [__salt__["keel.laid"]()]}}
