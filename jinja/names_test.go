@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 		{"{{ a.b.get('c') }}", "", "", "a.b.get a.b"},
 		{"{% if a is odd_one %}{{ b|one|two(c.d|one) }}{% endif %}", "two one", "odd_one", "c.d"},
 		{"{% for i in a.list if i.x is t %}{% else %}{{ b.c if d is u else e|f }}{% endfor %}",
-			"f", "t u", "a.list b.c i.x"},
+			"f", "u t", "a.list b.c i.x"},
 		{"{% set x %}{{ a.b }}{% endset %}{% set y | trim %}z{% endset %}", "trim", "", "a.b"},
 		{"{% filter one %}{{ a.b }}{% endfilter %}", "one", "", "a.b"},
 		{"{% macro m(p=a.b) %}{{ p.q }}{% endmacro %}{% call m(x.y) %}{{ z.z }}{% endcall %}",

@@ -51,8 +51,9 @@ func (r *treeReport) text() string {
 			whole++
 		}
 	}
-	fmt.Fprintf(&b, "Of %d trees with %d SLS files %d have nothing missing. Of the %d that ship no Python of their own %d have nothing missing: %.1f %%.\n",
-		len(r.trees), files, whole, r.plain, r.plainWhole, r.share())
+	fmt.Fprintf(&b, "Of %d trees with %d SLS files %d have nothing missing. ", len(r.trees), files, whole)
+	fmt.Fprintf(&b, "Of the %d that ship no Python of their own %d have nothing missing: %.1f %%.\n",
+		r.plain, r.plainWhole, r.share())
 	b.WriteString("\nTrees, those with Python of their own marked by a star:\n")
 	for _, t := range r.trees {
 		b.WriteString(t.line())
@@ -128,6 +129,6 @@ func rank(b *strings.Builder, title string, trees []*tree, of func(*tree) names)
 	})
 	fmt.Fprintf(b, "\n%s:\n", title)
 	for _, e := range entries {
-		fmt.Fprintf(b, "  %-50s %3d trees, %d without Python of their own; %s\n", e.name, e.trees, e.plain, e.where)
+		fmt.Fprintf(b, "  %-50s %3d in all, %d without Python of their own; %s\n", e.name, e.trees, e.plain, e.where)
 	}
 }

@@ -18,7 +18,7 @@ import (
 type tree struct {
 	name      string
 	files     int      // SLS files
-	unread    []string // files whose Jinja has errors, with the errors
+	unread    []string // errors of the Jinja of files, which begin with their paths
 	own       names    // what its own Python adds
 	ships     bool     // has Python of its own
 	missing   names    // what Salt has on Linux and Brine lacks
@@ -136,12 +136,6 @@ func (s *shelf) judge(t *tree, n name, file string) {
 	}
 }
 
-// firstLineOf returns the first line of an error.
-func firstLineOf(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
 var (
 	saltCall  = regexp.MustCompile(`(?:__salt__|\bsalt)\[\s*['"]([a-z_]\w*\.\w+)['"]\s*\]`)
 	firstLine = regexp.MustCompile(`^#!([\w|.\- ]+)`)
@@ -164,7 +158,8 @@ func (s *shelf) readFile(t *tree, file, text string, found names) {
 	}
 	if slices.Contains(pipe, "jinja") {
 		if err := s.readJinja(file, text, found); err != nil {
-			t.unread = append(t.unread, file+": "+firstLineOf(err))
+			first, _, _ := strings.Cut(err.Error(), "\n")
+			t.unread = append(t.unread, first)
 		}
 	} else {
 		for _, m := range saltCall.FindAllStringSubmatch(text, -1) {
