@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/acl"
 	"github.com/brineproject/brine/modules/aliases"
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
@@ -32,6 +33,7 @@ import (
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
 	"github.com/brineproject/brine/modules/rabbitmq"
+	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
@@ -57,6 +59,7 @@ var extraDocs string
 // extra returns the modules that a small build leaves out.
 func extra(render.Brought) []loader.Plugin {
 	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+		acl.Plugin(),
 		aliases.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
@@ -79,6 +82,7 @@ func extra(render.Brought) []loader.Plugin {
 		postgres.Plugin(),
 		ps.Plugin(),
 		rabbitmq.Plugin(),
+		raid.Plugin(),
 		random.Plugin(),
 		rpm.Plugin(),
 		selinux.Plugin(),

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/states/acl"
 	"github.com/brineproject/brine/states/alias"
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
@@ -22,6 +23,7 @@ import (
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/rabbitmq"
+	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/virtualenv"
@@ -40,6 +42,7 @@ var extraDocs string
 // extra returns the states of a full build. A small build lacks these states and their modules.
 func extra() []loader.Plugin {
 	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
+		acl.Plugin(),
 		alias.Plugin(),
 		alternatives.Plugin(),
 		archive.Plugin(),
@@ -64,12 +67,13 @@ func extra() []loader.Plugin {
 		postgres.Schema(),
 		postgres.Tablespace(),
 		postgres.User(),
-		selinux.Plugin(),
 		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
 		rabbitmq.Upstream(),
 		rabbitmq.User(),
 		rabbitmq.Vhost(),
+		raid.Plugin(),
+		selinux.Plugin(),
 		supervisord.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),

@@ -2,90 +2,26 @@
 package teststate
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/test/vectors"
+	"github.com/brineproject/brine/internal/test/runs"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules"
-	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/states"
 )
 
 // A Shelf holds all states over all modules of a minion.
-type Shelf struct{ registry *loader.Registry }
+type Shelf = runs.Shelf
 
 // NewShelf returns the states of a minion with these options.
 func NewShelf(t testing.TB, opts *data.Map) *Shelf {
 	t.Helper()
-	functions, err := loader.NewRegistry(&loader.Env{Opts: opts},
-		modules.Plugins(modules.Brought()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &loader.Env{Opts: opts, Functions: functions, Call: functions.Invoke}
-	r, err := loader.NewRegistry(env, states.Plugins())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &Shelf{r}
-}
-
-// Run runs a state, in test mode or not, and returns its result.
-func (s *Shelf) Run(t testing.TB, test bool, fun string, name any, kwargs *data.Map) *data.Map {
-	t.Helper()
-	call := *change.CallOf(t.Context())
-	call.Test, call.Run = test, "run"
-	ctx := loader.WithContext(change.WithCall(t.Context(), &call), &loader.Context{})
-	all := kwargs.Clone()
-	all.Set("name", name)
-	v, err := s.registry.Invoke(ctx, fun, nil, all)
-	ret, ok := v.(*data.Map)
-	if err != nil || !ok {
-		t.Fatalf("%s %s: %v, %v", fun, data.Repr(kwargs), v, err)
-	}
-	return ret
+	return runs.New(t, &loader.Env{Opts: opts}, modules.Plugins(modules.Brought()), states.Plugins()...)
 }
 
 // Same compares a result with Salt's; data.Equal is the strictest.
-type Same func(got, want *data.Map) bool
+type Same = runs.Same
 
 // Equal is the Same that allows no difference.
 func Equal(got, want *data.Map) bool { return data.Equal(got, want) }
-
-// Replay runs the states of a file in sequence, and compares the results. A file is a list of
-// objects: state is the function, name and kwargs its arguments, and steps the runs, each with its
-// test mode and Salt's result. The name brine_ is replaced by prefix.
-func (s *Shelf) Replay(t *testing.T, file, prefix string, same Same) {
-	t.Helper()
-	src, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := vectors.Decode([]byte(strings.ReplaceAll(string(src), "brine_", prefix)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := vectors.Cases(t, list.([]any))
-	if len(cases) == 0 {
-		t.Fatalf("%s has no states", file)
-	}
-	for _, c := range cases {
-		c.Only("state", "name", "kwargs", "steps")
-		for i, step := range c.List("steps") {
-			s.step(t, c, i, step.(*data.Map), same)
-		}
-	}
-}
-
-func (s *Shelf) step(t *testing.T, c *vectors.Case, i int, step *data.Map, same Same) {
-	t.Helper()
-	got := s.Run(t, step.Value("test") == true, c.Text("state"), c.Value("name"),
-		c.Object("kwargs"))
-	if want := step.Value("return").(*data.Map); !same(got, want) {
-		t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")),
-			i, data.Repr(got), data.Repr(want))
-	}
-}

@@ -1,0 +1,120 @@
+package ipset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/replay"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/cmd"
+	"github.com/brineproject/brine/render"
+)
+
+// program puts a program ipset into the search path; it is never run.
+func program(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ipset"), []byte("#!/bin/false\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// testdata/calls.json has the commands and results of Salt 3006.18 for output of ipset 7.17.
+func TestCalls(t *testing.T) {
+	program(t)
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+}
+
+// No argument reaches ipset as an option or as several lines.
+func TestOperands(t *testing.T) {
+	program(t)
+	answer := data.NewMap("retcode", int64(0), "stdout", "Type: hash:ip\nHeader: comment", "stderr", "")
+	shell := &replay.Shell{Answers: data.NewMap("ipset list -t s", answer, "ipset list s", answer)}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"-file", "a\nb"} {
+		for fun, args := range map[string][]any{
+			"new_set": {bad, "hash:ip"}, "delete_set": {bad}, "rename_set": {bad, "a"}, "check_set": {bad},
+			"add": {"s", bad}, "delete": {"s", bad}, "check": {bad, "1.2.3.4"}, "test": {"s", bad}, "flush": {bad},
+		} {
+			if got, err := r.Invoke(t.Context(), "ipset."+fun, args, nil); err == nil {
+				t.Errorf("%s %s returns %s", fun, data.Repr(args), data.Repr(got))
+			}
+		}
+		got, err := r.Invoke(t.Context(), "ipset.add", []any{"s", "1.2.3.4"}, data.NewMap("comment", bad))
+		if err == nil {
+			t.Errorf("the comment %q gives %s", bad, data.Repr(got))
+		}
+	}
+}
+
+// TestSets changes real sets in a network of its own.
+func TestSets(t *testing.T) {
+	if !need.Network(t, "ipset") {
+		return
+	}
+	env := &loader.Env{Opts: data.NewMap("id", "web1")}
+	r, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want any, fun string, kwargs *data.Map, args ...any) {
+		t.Helper()
+		if got, err := r.Invoke(t.Context(), "ipset."+fun, args, kwargs); err != nil || !data.Equal(got, want) {
+			t.Errorf("%s %s gives %s, %v, want %s", fun, data.Repr(args), data.Repr(got), err, data.Repr(want))
+		}
+	}
+	check(true, "new_set", data.NewMap("timeout", int64(600), "counters", true), "a", "hash:ip,port", "ipv4", true)
+	check(true, "check_set", nil, "a")
+	check("Success", "add", data.NewMap("comment", "two words", "timeout", int64(500)), "a", "192.0.2.1,80")
+	check(true, "check", nil, "a", "192.0.2.1,80")
+	check(true, "check", nil, "a", "192.0.2.1,tcp:80 timeout 500 comment two words")
+	check(false, "check", nil, "a", "192.0.2.1,80 comment other")
+	check(false, "check", nil, "a", "192.0.2.1,udp:80")
+	check(true, "test", nil, "a", "192.0.2.1,80")
+	check("Success", "delete", nil, "a", "192.0.2.1,80")
+	check(false, "check", nil, "a", "192.0.2.1,80")
+	check(true, "rename_set", nil, "a", "b")
+	check(true, "flush", nil, "b")
+	check(true, "delete_set", nil, "b")
+	check(false, "check_set", nil, "b")
+}
+
+func TestContains(t *testing.T) {
+	for _, tt := range []struct {
+		kind, member, entry string
+		want                bool
+	}{
+		{"hash:net", "10.0.0.0/8", "10.0.0.0-10.0.0.9", true},
+		{"hash:net", "10.0.0.0/30", "10.0.0.0-10.0.0.9", false},
+		{"hash:net", "10.0.0.0/8", "10.1.0.0/16", false},
+		{"hash:net", "10.0.0.0/8", "10.255.1.1/8", true},
+		{"hash:net", "10.0.0.0/8 nomatch", "10.0.0.1 nomatch", true},
+		{"hash:net", "10.0.0.0/8", "10.0.0.1 nomatch", false},
+		{"hash:mac", "AA:BB:CC:DD:EE:FF", "aa:bb:cc:dd:ee:ff", true},
+		{"hash:ip", "fd00::1", "fd00:0::1", true},
+		{"hash:ip", `1.2.3.4 timeout 3 comment "a b"`, "1.2.3.4 comment a b", true},
+		{"hash:ip,port", "1.2.3.4", "1.2.3.4,80", false},
+		{"list:set", "inner", "inner", true},
+	} {
+		if got := parse(tt.kind, tt.member).contains(parse(tt.kind, tt.entry)); got != tt.want {
+			t.Errorf("%s: %s contains %s: %v", tt.kind, tt.member, tt.entry, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("hash:ip,port", `192.0.2.1,tcp:80 timeout 5 comment "a b" nomatch`)
+	f.Add("hash:net", "10.0.0.0-10.0.0.9")
+	f.Fuzz(func(t *testing.T, kind, text string) {
+		if m := parse(kind, text); !m.contains(m) {
+			t.Errorf("%s: %q does not contain itself", kind, text)
+		}
+	})
+}
