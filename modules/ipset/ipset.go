@@ -5,7 +5,7 @@
 //
 // Differences from Salt: words that ipset would read as options are refused, and so are line ends. A
 // comment may have several words, and is compared without its quotes. A timeout counts as equal
-// whatever is left of it. Ports may have a protocol. The option nomatch gets no value.
+// whatever is left of it. A range is there if all its addresses are. Ports may have a protocol. The option nomatch gets no value.
 package ipset
 
 import (
@@ -344,6 +344,9 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if lacking := unsupported(info.Text("Header"), a.Kwargs); lacking != "" {
 		return "Error: Set " + name + " not created with " + lacking + " support", nil
 	}
+	if err := process.PlainOperands(entry); err != nil {
+		return nil, loader.Execution("%w", err)
+	}
 	words := split(entry)
 	if comment, ok := a.Kwargs.Get("comment"); ok && !slices.Contains(words[1:], "comment") {
 		words = append(words, "comment", data.Str(comment))
@@ -434,14 +437,13 @@ func (m *module) check(ctx context.Context, a entryArgs) (any, error) {
 	if _, ok := a.Entry.([]any); ok {
 		entries = data.TextsOf(a.Entry)
 	}
-	for _, member := range members {
-		for _, entry := range entries {
-			if parse(info.Text("Type"), member).contains(parse(info.Text("Type"), entry)) {
-				return true, nil
-			}
-		}
+	var all []member
+	for _, text := range members {
+		all = append(all, parse(info.Text("Type"), text))
 	}
-	return false, nil
+	return slices.ContainsFunc(entries, func(text string) bool {
+		return holds(all, parse(info.Text("Type"), text))
+	}), nil
 }
 
 // test returns whether ipset finds an entry in a set.

@@ -109,6 +109,17 @@ func TestContains(t *testing.T) {
 	}
 }
 
+func TestHolds(t *testing.T) {
+	members := []member{parse("hash:net", "10.0.0.1"), parse("hash:net", "10.0.0.2/31"), parse("hash:net", "10.0.0.5")}
+	for entry, want := range map[string]bool{
+		"10.0.0.1-10.0.0.3": true, "10.0.0.1-10.0.0.4": false, "10.0.0.5-10.0.0.5": true, "10.0.0.3-10.0.0.1": false,
+	} {
+		if got := holds(members, parse("hash:net", entry)); got != want {
+			t.Errorf("%s: %v", entry, got)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("hash:ip,port", `192.0.2.1,tcp:80 timeout 5 comment "a b" nomatch`)
 	f.Add("hash:net", "10.0.0.0-10.0.0.9")

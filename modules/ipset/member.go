@@ -110,6 +110,33 @@ func (m member) contains(entry member) bool {
 	return true
 }
 
+// manyAddresses is the number of addresses of a range that are looked for one by one.
+const manyAddresses = 4096
+
+// holds reports whether one of the members contains an entry. Those of a range may be in several.
+func holds(members []member, entry member) bool {
+	if slices.ContainsFunc(members, func(m member) bool { return m.contains(entry) }) {
+		return true
+	}
+	at := slices.IndexFunc(entry.parts, func(p part) bool { return p.first.IsValid() && p.last.IsValid() })
+	if at < 0 {
+		return false
+	}
+	address, last, parts := entry.parts[at].first, entry.parts[at].last, slices.Clone(entry.parts)
+	for range manyAddresses {
+		parts[at] = part{text: address.String(), net: netip.PrefixFrom(address, address.BitLen()), address: true}
+		one := member{parts, entry.options}
+		if !slices.ContainsFunc(members, func(m member) bool { return m.contains(one) }) {
+			return false
+		}
+		if address == last {
+			return true
+		}
+		address = address.Next()
+	}
+	return false
+}
+
 // contains reports whether two parts are equal, or one is an address in the other's network, or the
 // other is a range in the network. An address counts as one in the network of an entry, as in Salt.
 func (p part) contains(entry part) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/runs"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/cmd"
 	module "github.com/brineproject/brine/modules/acl"
+	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/render"
 	state "github.com/brineproject/brine/states/acl"
 )
