@@ -1,0 +1,158 @@
+// Package keyboard is Salt's module keyboard: the layouts of the system's keyboard and of X
+// (salt/modules/keyboard.py).
+//
+// Differences from Salt: a layout is one word; a layout that is not set is an error.
+package keyboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
+	"github.com/brineproject/brine/process"
+)
+
+// Plugin returns the module keyboard. It is available with the program localectl, and on the families
+// RedHat, Debian and Gentoo.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "keyboard", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	if file, _ := m.file(); process.Find("localectl") == "" && file == "" {
+		//nolint:staticcheck // Salt's text
+		return nil, errors.New("The keyboard exeuction module cannot be loaded: " +
+			"only works on Redhat, Debian or Gentoo systems or if localectl binary in path.")
+	}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("get_sys", m.getSys),
+		loader.F("get_x", m.getX),
+		loader.F("set_sys", m.setSys),
+		loader.F("set_x", m.setX),
+	}}, nil
+}
+
+// file returns the file with the layout on systems without localectl, and the name of the setting.
+func (m *module) file() (path, key string) {
+	switch m.env.GrainsNow().Text("os_family") {
+	case "RedHat":
+		path, key = "etc/sysconfig/keyboard", "LAYOUT="
+	case "Debian":
+		path, key = "etc/default/keyboard", "XKBLAYOUT="
+	case "Gentoo":
+		path, key = "etc/conf.d/keymaps", "keymap="
+	default:
+		return "", ""
+	}
+	return filepath.Join("/", m.env.Root, path), key
+}
+
+type noArgs struct{}
+
+// getSys returns the layout of the system's keyboard.
+//
+// CLI Example:
+//
+//	salt '*' keyboard.get_sys
+func (m *module) getSys(ctx context.Context, _ noArgs) (any, error) {
+	path, key := m.file()
+	var text string
+	if process.Find("localectl") != "" {
+		out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl"}})
+		if err != nil {
+			return nil, err
+		}
+		text, key = strings.ReplaceAll(out, ": ", "="), "VC Keymap="
+	} else {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return nil, loader.OSError(err)
+		}
+		text = string(src)
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {
+			return strings.ReplaceAll(value, `"`, ""), nil
+		}
+	}
+	return nil, loader.Execution("the system has no keyboard layout")
+}
+
+type layoutArgs struct{ Layout string }
+
+func word(layout string) error {
+	if err := process.PlainOperands(layout); err != nil {
+		return loader.Execution("%w", err)
+	}
+	if len(strings.Fields(layout)) != 1 || strings.ContainsAny(layout, "\"'$`\\#") {
+		return loader.Execution("the keyboard layout '%s' is not one word", layout)
+	}
+	return nil
+}
+
+// setSys sets the layout of the system's keyboard, and returns it.
+//
+// CLI Example:
+//
+//	salt '*' keyboard.set_sys dvorak
+func (m *module) setSys(ctx context.Context, a layoutArgs) (any, error) {
+	if err := word(a.Layout); err != nil {
+		return nil, err
+	}
+	if process.Find("localectl") != "" {
+		_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl", "set-keymap", a.Layout}})
+		return a.Layout, err
+	}
+	path, key := m.file()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, loader.OSError(err)
+	}
+	lines := strings.SplitAfter(string(src), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, key) {
+			lines[i] = key + a.Layout + "\n"
+		}
+	}
+	if err := atomicfile.Write(path, []byte(strings.Join(lines, "")), atomicfile.Options{Keep: true}); err != nil {
+		return nil, loader.OSError(err)
+	}
+	return a.Layout, nil
+}
+
+// getX returns the layout of the keyboard in X.
+//
+// CLI Example:
+//
+//	salt '*' keyboard.get_x
+func (m *module) getX(ctx context.Context, _ noArgs) (any, error) {
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"setxkbmap", "-query"}})
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		if value, ok := strings.CutPrefix(line, "layout:"); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return nil, loader.Execution("setxkbmap reports no keyboard layout: %s", strings.TrimSpace(out))
+}
+
+// setX sets the layout of the keyboard in X, and returns it.
+//
+// CLI Example:
+//
+//	salt '*' keyboard.set_x dvorak
+func (m *module) setX(ctx context.Context, a layoutArgs) (any, error) {
+	if err := word(a.Layout); err != nil {
+		return nil, err
+	}
+	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"setxkbmap", a.Layout}})
+	return a.Layout, err
+}

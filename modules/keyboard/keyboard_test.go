@@ -1,0 +1,61 @@
+package keyboard
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/replay"
+	"github.com/brineproject/brine/loader"
+)
+
+// TestFiles reads and changes the files of each family, on a system without localectl.
+func TestFiles(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, tt := range []struct{ family, file, old, new string }{
+		{"Debian", "etc/default/keyboard", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=\"us\"\n", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=de\n"},
+		{"RedHat", "etc/sysconfig/keyboard", "LAYOUT=us\n", "LAYOUT=de\n"},
+		{"Gentoo", "etc/conf.d/keymaps", "keymap=\"us\"\nwindowkeys=\"YES\"\n", "keymap=de\nwindowkeys=\"YES\"\n"},
+	} {
+		root := t.TempDir()
+		path := filepath.Join(root, tt.file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(tt.old), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		env := &loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("os_family", tt.family) }}
+		shell := &replay.Shell{}
+		r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), Plugin()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			fun  string
+			args []any
+			want string
+		}{{"get_sys", nil, "us"}, {"set_sys", []any{"de"}, "de"}, {"get_sys", nil, "de"}} {
+			if got, err := r.Invoke(t.Context(), "keyboard."+step.fun, step.args, nil); got != step.want || err != nil {
+				t.Errorf("%s: %s gives %v, %v", tt.family, step.fun, got, err)
+			}
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != tt.new {
+			t.Errorf("%s: the file is %q, %v", tt.family, text, err)
+		}
+		for _, bad := range []string{"-x", "a\nb", "de; reboot", ""} {
+			for _, fun := range []string{"set_sys", "set_x"} {
+				if got, err := r.Invoke(t.Context(), "keyboard."+fun, []any{bad}, nil); err == nil {
+					t.Errorf("%s %q gives %v", fun, bad, got)
+				}
+			}
+		}
+		if data.Repr(shell.Ran) != "[]" {
+			t.Errorf("it ran %s", data.Repr(shell.Ran))
+		}
+	}
+	if m, err := newModule(&loader.Env{}); err == nil {
+		t.Errorf("on another system there is a module: %v", m)
+	}
+}
