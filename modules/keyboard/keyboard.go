@@ -61,27 +61,34 @@ type noArgs struct{}
 //
 //	salt '*' keyboard.get_sys
 func (m *module) getSys(ctx context.Context, _ noArgs) (any, error) {
-	path, key := m.file()
-	var text string
-	if process.Find("localectl") != "" {
-		out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl"}})
-		if err != nil {
-			return nil, err
-		}
-		text, key = strings.ReplaceAll(out, ": ", "="), "VC Keymap="
-	} else {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil, loader.OSError(err)
-		}
-		text = string(src)
+	if process.Find("localectl") == "" {
+		return m.fromFile()
 	}
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl"}})
+	if err != nil {
+		return nil, err
+	}
+	return layout(out, "VC Keymap: ")
+}
+
+// fromFile returns the layout of a system without localectl.
+func (m *module) fromFile() (string, error) {
+	path, key := m.file()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return "", loader.OSError(err)
+	}
+	return layout(string(src), key)
+}
+
+// layout returns what follows a key at the beginning of a line.
+func layout(text, key string) (string, error) {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), key); ok {
 			return strings.ReplaceAll(value, `"`, ""), nil
 		}
 	}
-	return nil, loader.Execution("the system has no keyboard layout")
+	return "", loader.Execution("the system has no keyboard layout")
 }
 
 type layoutArgs struct{ Layout string }
@@ -105,25 +112,30 @@ func (m *module) setSys(ctx context.Context, a layoutArgs) (any, error) {
 	if err := word(a.Layout); err != nil {
 		return nil, err
 	}
-	if process.Find("localectl") != "" {
-		_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl", "set-keymap", a.Layout}})
-		return a.Layout, err
+	if process.Find("localectl") == "" {
+		return a.Layout, m.intoFile(a.Layout)
 	}
+	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl", "set-keymap", a.Layout}})
+	return a.Layout, err
+}
+
+// intoFile sets the layout of a system without localectl.
+func (m *module) intoFile(layout string) error {
 	path, key := m.file()
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return nil, loader.OSError(err)
+		return loader.OSError(err)
 	}
 	lines := strings.SplitAfter(string(src), "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, key) {
-			lines[i] = key + a.Layout + "\n"
+			lines[i] = key + layout + "\n"
 		}
 	}
 	if err := atomicfile.Write(path, []byte(strings.Join(lines, "")), atomicfile.Options{Keep: true}); err != nil {
-		return nil, loader.OSError(err)
+		return loader.OSError(err)
 	}
-	return a.Layout, nil
+	return nil
 }
 
 // getX returns the layout of the keyboard in X.

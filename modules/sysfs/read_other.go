@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sysfs
+
+import "errors"
+
+func readNow(string) ([]byte, error) { return nil, errors.ErrUnsupported }
