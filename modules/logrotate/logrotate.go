@@ -28,7 +28,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("get", m.get),
-		loader.F("set", m.set),
+		loader.F("set", m.set).Def("set_"),
 		loader.F("show_conf", m.showConf),
 	}}, nil
 }

@@ -34,7 +34,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("off", m.off),
 		loader.F("on", m.on),
 		loader.F("report", m.report),
-		loader.F("set", m.set),
+		loader.F("set", m.set).Def("set_"),
 		loader.F("stats", m.stats),
 		loader.F("warn", m.warn),
 	}}, nil
@@ -128,6 +128,9 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	kind, option := "User", "-u"
 	switch {
 	case a.Kwargs.Has("user") && a.Kwargs.Has("group"):
+		if _, err := m.quotas(ctx, a.Device, option); err != nil { // as in Salt
+			return nil, err
+		}
 		return nil, loader.Invocation("Please specify a user or group, not both.")
 	case a.Kwargs.Has("group"):
 		kind, option = "Group", "-g"

@@ -43,7 +43,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("destroy", m.destroy),
 		loader.F("detail", m.detail),
 		loader.F("examine", m.examine),
-		loader.F("list", m.list),
+		loader.F("list", m.list).Def("list_"),
 		loader.F("save_config", m.saveConfig),
 		loader.F("stop", m.stop),
 	}}, nil

@@ -137,7 +137,9 @@ func (m *module) part(ctx context.Context, dev, key string) (any, error) {
 // CLI Example:
 //
 //	salt '*' udev.env /dev/sda
-func (m *module) variables(ctx context.Context, a devArgs) (any, error) { return m.part(ctx, a.Dev, "E") }
+func (m *module) variables(ctx context.Context, a devArgs) (any, error) {
+	return m.part(ctx, a.Dev, "E")
+}
 
 // name returns the name of a device, or its names.
 //

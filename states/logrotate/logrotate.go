@@ -21,7 +21,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("logrotate module could not be loaded")
 	}
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("set", m.set)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("set", m.set).Def("set_")}}, nil
 }
 
 type setArgs struct {
