@@ -24,14 +24,22 @@ import (
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/http"
+	"github.com/brineproject/brine/modules/incron"
+	"github.com/brineproject/brine/modules/ipset"
+	"github.com/brineproject/brine/modules/kernelpkg"
+	"github.com/brineproject/brine/modules/keyboard"
+	"github.com/brineproject/brine/modules/logrotate"
 	"github.com/brineproject/brine/modules/lvm"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
+	"github.com/brineproject/brine/modules/nfs3"
+	"github.com/brineproject/brine/modules/nftables"
 	"github.com/brineproject/brine/modules/npm"
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
+	"github.com/brineproject/brine/modules/quota"
 	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
@@ -39,7 +47,10 @@ import (
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
+	"github.com/brineproject/brine/modules/sysfs"
 	"github.com/brineproject/brine/modules/temp"
+	"github.com/brineproject/brine/modules/tuned"
+	"github.com/brineproject/brine/modules/udev"
 	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/webutil"
 	"github.com/brineproject/brine/modules/x509"
@@ -73,14 +84,23 @@ func extra(render.Brought) []loader.Plugin {
 		gpg.Plugin(),
 		hashutil.Plugin(),
 		http.Plugin(),
+		incron.Plugin(),
+		ipset.Plugin(),
+		kernelpkg.Apt(),
+		kernelpkg.Yum(),
+		keyboard.Plugin(),
+		logrotate.Plugin(),
 		lvm.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
+		nfs3.Plugin(),
+		nftables.Plugin(),
 		npm.Plugin(),
 		pacmanpkg.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),
+		quota.Plugin(),
 		rabbitmq.Plugin(),
 		raid.Plugin(),
 		random.Plugin(),
@@ -88,7 +108,10 @@ func extra(render.Brought) []loader.Plugin {
 		selinux.Plugin(),
 		status.Plugin(),
 		supervisord.Plugin(),
+		sysfs.Plugin(),
 		temp.Plugin(),
+		tuned.Plugin(),
+		udev.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),

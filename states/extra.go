@@ -12,20 +12,32 @@ import (
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/blockdev"
+	"github.com/brineproject/brine/states/disk"
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
+	"github.com/brineproject/brine/states/incron"
+	"github.com/brineproject/brine/states/ipset"
+	"github.com/brineproject/brine/states/kernelpkg"
+	"github.com/brineproject/brine/states/keyboard"
+	"github.com/brineproject/brine/states/logrotate"
 	"github.com/brineproject/brine/states/lvm"
 	"github.com/brineproject/brine/states/mysql"
+	"github.com/brineproject/brine/states/nfsexport"
+	"github.com/brineproject/brine/states/nftables"
 	"github.com/brineproject/brine/states/npm"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
+	"github.com/brineproject/brine/states/quota"
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/selinux"
+	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/supervisord"
+	"github.com/brineproject/brine/states/sysfs"
+	"github.com/brineproject/brine/states/tuned"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
 	"github.com/brineproject/brine/states/x509"
@@ -48,16 +60,24 @@ func extra() []loader.Plugin {
 		archive.Plugin(),
 		at.Plugin(),
 		blockdev.Plugin(),
+		disk.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
+		incron.Plugin(),
+		ipset.Plugin(),
+		kernelpkg.Plugin(),
+		keyboard.Plugin(),
+		logrotate.Plugin(),
 		lvm.Plugin(),
 		mysql.Database(),
 		mysql.Grants(),
 		mysql.Query(),
 		mysql.User(),
+		nfsexport.Plugin(),
+		nftables.Plugin(),
 		npm.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),
@@ -67,14 +87,19 @@ func extra() []loader.Plugin {
 		postgres.Schema(),
 		postgres.Tablespace(),
 		postgres.User(),
+		quota.Plugin(),
 		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
+		rabbitmq.Policy(),
 		rabbitmq.Upstream(),
 		rabbitmq.User(),
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		selinux.Plugin(),
+		status.Plugin(),
 		supervisord.Plugin(),
+		sysfs.Plugin(),
+		tuned.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),
