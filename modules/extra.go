@@ -43,6 +43,7 @@ import (
 	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
+	"github.com/brineproject/brine/modules/rbenv"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/status"
@@ -104,6 +105,7 @@ func extra(render.Brought) []loader.Plugin {
 		rabbitmq.Plugin(),
 		raid.Plugin(),
 		random.Plugin(),
+		rbenv.Plugin(),
 		rpm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),

@@ -33,6 +33,7 @@ import (
 	"github.com/brineproject/brine/states/quota"
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
+	"github.com/brineproject/brine/states/rbenv"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/supervisord"
@@ -95,6 +96,7 @@ func extra() []loader.Plugin {
 		rabbitmq.User(),
 		rabbitmq.Vhost(),
 		raid.Plugin(),
+		rbenv.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
 		supervisord.Plugin(),
