@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/blockdev"
+	"github.com/brineproject/brine/states/composer"
 	"github.com/brineproject/brine/states/disk"
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
@@ -61,6 +62,7 @@ func extra() []loader.Plugin {
 		archive.Plugin(),
 		at.Plugin(),
 		blockdev.Plugin(),
+		composer.Plugin(),
 		disk.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
