@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/modules/alternatives"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/at"
+	"github.com/brineproject/brine/modules/augeas"
 	"github.com/brineproject/brine/modules/composer"
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
@@ -77,6 +78,7 @@ func extra(render.Brought) []loader.Plugin {
 		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
+		augeas.Plugin(),
 		composer.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),

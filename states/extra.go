@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/states/alternatives"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
+	"github.com/brineproject/brine/states/augeas"
 	"github.com/brineproject/brine/states/blockdev"
 	"github.com/brineproject/brine/states/composer"
 	"github.com/brineproject/brine/states/disk"
@@ -61,6 +62,7 @@ func extra() []loader.Plugin {
 		alternatives.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
+		augeas.Plugin(),
 		blockdev.Plugin(),
 		composer.Plugin(),
 		disk.Plugin(),
