@@ -37,7 +37,7 @@ var layers = [][]string{
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
 		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",
 		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
-		"modules/calls",
+		"internal/vault", "modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "netapi/", "console", "internal/swarm"},

@@ -54,6 +54,7 @@ import (
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/tuned"
 	"github.com/brineproject/brine/modules/udev"
+	"github.com/brineproject/brine/modules/vault"
 	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/webutil"
 	"github.com/brineproject/brine/modules/x509"
@@ -118,6 +119,7 @@ func extra(render.Brought) []loader.Plugin {
 		temp.Plugin(),
 		tuned.Plugin(),
 		udev.Plugin(),
+		vault.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),

@@ -41,6 +41,7 @@ import (
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/sysfs"
 	"github.com/brineproject/brine/states/tuned"
+	"github.com/brineproject/brine/states/vault"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
 	"github.com/brineproject/brine/states/x509"
@@ -106,6 +107,7 @@ func extra() []loader.Plugin {
 		supervisord.Plugin(),
 		sysfs.Plugin(),
 		tuned.Plugin(),
+		vault.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),

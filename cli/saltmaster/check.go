@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/vault"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/match"
@@ -66,6 +67,7 @@ func checks() []check {
 		{"engines", checkEngines},
 		{"schedule", checkSchedule},
 		{"cluster", checkCluster},
+		{"vault", func(cfg *config.Master) error { return vault.Check(cfg.Map()) }},
 		{"metrics_address", func(cfg *config.Master) error { return checkAddress(cfg.MetricsAddress) }},
 		{"log_fmt_console", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtConsole) }},
 		{"log_fmt_logfile", func(cfg *config.Master) error { return logging.CheckFormat(cfg.LogFmtLogfile) }},

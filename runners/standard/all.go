@@ -31,6 +31,7 @@ import (
 	"github.com/brineproject/brine/runners/state"
 	"github.com/brineproject/brine/runners/survey"
 	"github.com/brineproject/brine/runners/test"
+	"github.com/brineproject/brine/runners/vault"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen all.go
@@ -69,5 +70,6 @@ func Plugins(n Needs) []loader.Plugin {
 		state.Plugin(n.Pillar),
 		survey.Plugin(),
 		test.Plugin(),
+		vault.Plugin(vault.Needs{Keys: n.Keys, Bank: n.Bank, Compiler: n.Pillar}),
 	})
 }

@@ -2,7 +2,6 @@ package vault
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -324,7 +323,6 @@ func TestVaultRecursionInPolicies(t *testing.T) {
 
 func TestEntriesAreChecked(t *testing.T) {
 	good := data.NewMap("url", "https://v:8200", "auth", data.NewMap("method", "token", "token", "x"))
-	with := func(pairs ...any) *data.Map { m := good.Clone(); m.Update(data.NewMap(pairs...)); return m }
 	for _, c := range []struct {
 		argument any
 		vault    any
@@ -337,13 +335,6 @@ func TestEntriesAreChecked(t *testing.T) {
 		{"path=secret/{id}", good, "{id} of secret/{id} is not {minion}"},
 		{"path=secret/{minion", good, "a bracket of secret/{minion has no other"},
 		{"path=x", nil, "vault: expected a dictionary with url and auth"},
-		{"path=x", with("url", "vault:8200"), "vault: url: expected an address"},
-		{"path=x", with("auth", data.NewMap("method", "ldap")), "vault: auth: method: expected"},
-		{"path=x", with("auth", data.NewMap("method", "approle")), "vault: auth: role_id is not set"},
-		{"path=x", with("auth", data.NewMap("method", "token")), "vault: auth: token is not set"},
-		{"path=x", with("auth", data.NewMap("method", "token", "token", "x", "uses", "1")),
-			"vault: auth: uses: expected a number"},
-		{"path=x", with("policies", []any{"{x}"}), "vault: policies: {x} of {x} is not {minion}"},
 	} {
 		err := New().Check(c.argument, data.NewMap("vault", c.vault))
 		if c.want == "" && err != nil ||
@@ -351,61 +342,4 @@ func TestEntriesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}
-}
-
-func TestPatterns(t *testing.T) {
-	values := data.NewMap("minion", "{pillar[s]}",
-		"pillar", data.NewMap("l", []any{"a", "b"}, "m", []any{int64(1), int64(2)}, "s",
-			"secret", int64(7), "seven"))
-	for pattern, want := range map[string]string{
-		"x": "[x]", "{minion}": "[{pillar[s]}]", "{pillar[l]}/{pillar[m]}": "[a/1 a/2 b/1 b/2]",
-		"{pillar[l]}{pillar[l]}": "[aa bb]", "{{{pillar[s]}}}": "[{secret}]",
-		"{pillar[7]}": "[seven]", "{pillar[l][1]}": "[b]", "{pillar[l][2]}": "missing",
-		"{pillar[s][a]}": "missing", "{grains[a]}": "missing",
-	} {
-		got, err := expand(pattern, values)
-		text := fmt.Sprint(got)
-		if errors.Is(err, errMissing) {
-			text = "missing"
-		}
-		if text != want {
-			t.Errorf("%s: %s, %v, want %s", pattern, text, err, want)
-		}
-	}
-	long := make([]any, 40)
-	values.Set("pillar", data.NewMap("l", long, "m", long))
-	if _, err := expand("{pillar[l]}{pillar[m]}", values); err == nil {
-		t.Error("1600 paths")
-	}
-}
-
-func TestValuesStayInTheirPlace(t *testing.T) {
-	const pattern = "secret/{grains[role]}/x"
-	for value, ok := range map[string]bool{
-		"web": true, "web/a": true, "a..b": true, "...": true, "": true, ".": false, "..": false,
-		"../../sys": false, "a/./b": false, "a?list=true": false, "a#b": false,
-	} {
-		for _, v := range []any{value, []any{"web", value}} {
-			_, err := expand(pattern, data.NewMap("grains", data.NewMap("role", v)))
-			if ok != (err == nil) || errors.Is(err, errMissing) {
-				t.Errorf("%q: %v", value, err)
-			}
-			if err != nil && (!strings.Contains(err.Error(), pattern) || len(value) > 2 &&
-				strings.Contains(err.Error(), value)) {
-				t.Errorf("%q: the error shows the value, or not the pattern: %s", value, err)
-			}
-		}
-	}
-}
-
-func FuzzExpand(f *testing.F) {
-	f.Add("secret/{minion}/{pillar[a][0]}", "x")
-	f.Add("{{{grains[a]}}}", "{minion}")
-	f.Fuzz(func(t *testing.T, pattern, value string) {
-		got, err := expand(pattern, data.NewMap("minion", value,
-			"pillar", data.NewMap("a", []any{value, int64(1)}), "grains", data.NewMap("a", value)))
-		if err == nil && len(got) == 0 {
-			t.Error("nothing")
-		}
-	})
 }

@@ -12,8 +12,25 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// errMissing is wrapped if a pattern names a missing value.
-var errMissing = errors.New("the value does not exist")
+// ErrMissing is wrapped by the error of Expand if a pattern names a missing value.
+var ErrMissing = errors.New("the value does not exist")
+
+// maxTexts is the limit of texts for which one pattern stands.
+const maxTexts = 1000
+
+// CheckPattern returns what is wrong with a pattern.
+func CheckPattern(pattern string) error {
+	_, err := parse(pattern)
+	return err
+}
+
+// names reports whether a pattern has a field of the pillar or of the grains.
+func names(pattern, what string) bool {
+	all, err := parse(pattern)
+	return err == nil && slices.ContainsFunc(all, func(s segment) bool {
+		return s.field && strings.HasPrefix(s.text, "{"+what)
+	})
+}
 
 // field matches a field of a pattern: {minion}, {pillar[roles]}, {grains[os]}.
 var field = regexp.MustCompile(`\A\{(minion|pillar|grains)((?:\[[^\[\]{}]+\])*)\}\z`)
@@ -51,10 +68,10 @@ func parse(pattern string) (all []segment, err error) {
 	return all, nil
 }
 
-// expand replaces the fields of a pattern by values. For a list there is a result for each of its
-// elements (expand_pattern_lists of salt/utils/vault.py). The error wraps errMissing if a value is
-// missing.
-func expand(pattern string, values *data.Map) ([]string, error) {
+// Expand replaces the fields of a pattern by values, whose keys are minion, pillar and grains. For a
+// list there is a result for each of its elements (expand_pattern_lists of salt/utils/vault.py). The
+// error wraps ErrMissing if a value is missing.
+func Expand(pattern string, values *data.Map) ([]string, error) {
 	found, err := parse(pattern)
 	if err != nil {
 		return nil, err
@@ -67,14 +84,14 @@ func expand(pattern string, values *data.Map) ([]string, error) {
 		f := part.text
 		v, ok := lookup(f, values)
 		if !ok {
-			return nil, fmt.Errorf("%s: %w", f, errMissing)
+			return nil, fmt.Errorf("%s: %w", f, ErrMissing)
 		}
 		list, ok := v.([]any)
 		if !ok {
 			list = []any{v}
 		}
-		if len(list)*len(chosen) > maxPaths {
-			return nil, fmt.Errorf("%s stands for more than %d paths", pattern, maxPaths)
+		if len(list)*len(chosen) > maxTexts {
+			return nil, fmt.Errorf("%s stands for more than %d texts", pattern, maxTexts)
 		}
 		chosen = with(chosen, f, list)
 	}
