@@ -39,7 +39,7 @@ var layers = [][]string{
 		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
 		"internal/vault", "modules/calls",
 	},
-	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
+	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/", "sdb", "sdb/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "netapi/", "console", "internal/swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "packaging"},
 }
@@ -56,17 +56,17 @@ var standardOnly = map[string][]string{
 // shelves are directories of plug-ins. Plug-ins never import each other; only a shelf's package
 // standard, the package at its root, or returners/opener imports them.
 var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/",
-	"engines/", "pillar/sources/"}
+	"engines/", "pillar/sources/", "sdb/"}
 
 // onlyHere lists outside packages and the only packages that may import them.
 var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4": {"transport/zeromq"},
 	"github.com/urfave/cli/v2":  {"cli/flags/urfave", "cli/saltswarm"},
-	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/"},
+	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/", "sdb/sqlite3"},
 	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql",
 		"internal/test/testdb"},
 	"github.com/jackc/pgx/v5":       {"returners/", "pillar/sources/"},
-	"github.com/redis/go-redis/v9":  {"returners/", "cache/", "pillar/sources/"},
+	"github.com/redis/go-redis/v9":  {"returners/", "cache/", "pillar/sources/", "sdb/redis"},
 	"github.com/ugorji/go/codec":    {"payload/typed"},
 	"github.com/thejerf/suture/v4":  {"daemon"},
 	"github.com/robfig/cron/v3":     {"schedule"},

@@ -46,7 +46,7 @@ const (
 
 // controlPlugins are the functions that a control runs, in addition to the execution functions.
 type controlPlugins struct {
-	wheel, states, runners []loader.Plugin
+	wheel, states, runners, sdb []loader.Plugin
 	// see Options.Order
 	order func(context.Context, *data.Map, func(string, *data.Map) bool) error
 }
@@ -72,6 +72,10 @@ func (c *control) load(f functions, o controlPlugins) error {
 		return err
 	}
 	c.own.extend(f.shelves["states"], "states", o.states)
+	if f.shelves["sdb"], err = loader.NewRegistry(c.modules.Env(), o.sdb); err != nil {
+		return err
+	}
+	c.own.extend(f.shelves["sdb"], "sdb", o.sdb)
 	f.shelves["wheel"] = c.wheels
 	if c.runners, err = loader.NewRegistry(env, o.runners); err != nil {
 		return err

@@ -142,6 +142,8 @@ type Options struct {
 	Own Own
 	// States are the state functions of orchestrations; nil means none.
 	States []loader.Plugin
+	// SDB are the drivers of sdb; nil means none.
+	SDB []loader.Plugin
 	// Order sends orders of runners to minions, through the master's own request port; see
 	// loader.Host. Nil disables it.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error

@@ -395,7 +395,7 @@ func (p *parts) fleet() *fleet { return &fleet{p.keys, p.data, p.settings} }
 // newControl makes the part that runs runner and wheel functions.
 func newControl(p *parts) (*control, error) {
 	connected := func() ([]string, error) { return p.presence.Connected(), nil }
-	f := controlPlugins{states: p.o.States, order: p.o.Order}
+	f := controlPlugins{states: p.o.States, sdb: p.o.SDB, order: p.o.Order}
 	if p.o.Wheel != nil {
 		f.wheel = p.o.Wheel(wheels.Needs{Keys: p.keys, Connected: connected, Bank: p.data.bank})
 	}

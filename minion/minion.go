@@ -62,6 +62,7 @@ type Options struct {
 	Returners []loader.Plugin // returners other than the master
 	States    []loader.Plugin // state functions
 	Beacons   []loader.Plugin
+	SDB       []loader.Plugin // drivers of sdb
 	// the outputters, which users' own plug-ins may call; only used with Own
 	Outputters []loader.Plugin
 	// Own returns the source of users' own plug-ins of a kind; listed are the plug-ins of that kind
@@ -254,6 +255,9 @@ func (m *Minion) fillRegistries() (err error) {
 	if m.env.Registries["beacons"], err = loader.NewRegistry(m.funcs.Env(), m.opts.Beacons); err != nil {
 		return err
 	}
+	if m.env.Registries["sdb"], err = loader.NewRegistry(m.funcs.Env(), m.opts.SDB); err != nil {
+		return err
+	}
 	if own := m.opts.Own; own != nil {
 		m.returners.Extend(own("returners", m.funcs.Env(), m.opts.Returners))
 		m.funcs.Extend(own("modules", m.funcs.Env(), m.opts.Plugins))
@@ -269,7 +273,7 @@ func (m *Minion) fillRegistries() (err error) {
 func (m *Minion) fillOwn() error {
 	for kind, builtin := range map[string][]loader.Plugin{
 		"executors": nil, "matchers": matchers.Plugins(), "output": m.opts.Outputters,
-		"pillar": nil, "renderers": nil, "sdb": nil, "serializers": serializers.Plugins(),
+		"pillar": nil, "renderers": nil, "sdb": m.opts.SDB, "serializers": serializers.Plugins(),
 	} {
 		r, err := loader.NewRegistry(m.funcs.Env(), builtin)
 		if err != nil {

@@ -28,6 +28,8 @@ import (
 	stdsources "github.com/brineproject/brine/pillar/sources/standard"
 	"github.com/brineproject/brine/returners/opener"
 	stdrunners "github.com/brineproject/brine/runners/standard"
+	"github.com/brineproject/brine/sdb/sqlite3"
+	stdsdb "github.com/brineproject/brine/sdb/standard"
 	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/tops"
 	wheels "github.com/brineproject/brine/wheel"
@@ -161,6 +163,7 @@ func (p *program) start(
 		JobCaches: opener.Names(opener.Jobs), EventSinks: EventSinks(p.cfg),
 		Runners: stdrunners.Plugins, Wheel: wheels.Plugins,
 		Modules: modules.Plugins, States: states.Plugins(), Render: Brought(own),
+		SDB:     append(stdsdb.Plugins(), sqlite3.Plugin()),
 		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(),
 		Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
 		Order:    cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open,

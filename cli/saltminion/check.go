@@ -20,7 +20,8 @@ func validate(cfg *config.Minion, report *config.Report) error {
 		report.Judge("return", checkReturners(cfg)),
 		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)),
 		report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
-		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map()))}
+		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map())),
+		report.Judge("vault", checkVault(cfg.Map()))}
 	if cfg.Schedule.Len() > 0 {
 		known := cli.Knows(modules.Plugins(modules.Brought()), cfg.Map())
 		errs = append(errs, report.Judge("schedule",

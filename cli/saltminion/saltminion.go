@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pillar/sources/saltclass"
 	stdreturners "github.com/brineproject/brine/returners/standard"
+	stdsdb "github.com/brineproject/brine/sdb/standard"
 	"github.com/brineproject/brine/states"
 )
 
@@ -70,6 +71,7 @@ func Options(
 		Returners:  loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
 		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
 		Beacons:    stdbeacons.Plugins(),
+		SDB:        stdsdb.Plugins(),
 		Outputters: cli.Outputters(),
 		Grains:     Grains(func() grains.Options { return facts }),
 		Log:        log,

@@ -66,12 +66,12 @@ func reader(cfg *config.Minion, env func(string) string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	drivers, err := loader.NewRegistry(functions.Env(), nil)
+	drivers, err := loader.NewRegistry(functions.Env(), o.SDB)
 	if err != nil {
 		return nil, nil, err
 	}
 	functions.Extend(code.Source("modules", functions.Env(), o.Plugins))
-	drivers.Extend(code.Source("sdb", functions.Env(), nil))
+	drivers.Extend(code.Source("sdb", functions.Env(), o.SDB))
 	base.Registries["sdb"] = drivers
 	return func(ctx context.Context, uri string) (any, error) {
 		return functions.Invoke(ctx, "sdb.get", []any{uri}, nil)

@@ -32,6 +32,8 @@ import (
 	runnerauth "github.com/brineproject/brine/runners/auth"
 	"github.com/brineproject/brine/runners/gitpillar"
 	stdrunners "github.com/brineproject/brine/runners/standard"
+	"github.com/brineproject/brine/sdb/sqlite3"
+	stdsdb "github.com/brineproject/brine/sdb/standard"
 	"github.com/brineproject/brine/states"
 	wheels "github.com/brineproject/brine/wheel"
 )
@@ -91,6 +93,7 @@ func (h *host) load() error {
 		return err
 	}
 	for kind, listed := range map[string][]loader.Plugin{
+		"sdb":    append(stdsdb.Plugins(), sqlite3.Plugin()),
 		"states": states.Plugins(), "renderers": nil, "output": cli.Outputters(),
 		"wheel": wheels.Plugins(wheels.Needs{Keys: h.tree, Connected: connected}),
 	} {

@@ -173,5 +173,5 @@ func (m *module) resolve(ctx context.Context, v any) (any, error) {
 		return nil, loader.Execution("cannot look up %s: sdb has no driver %s here", text,
 			data.Str(profile.Value("driver")))
 	}
-	return m.env.Registry("sdb").Invoke(ctx, fun, []any{key}, data.NewMap("profile", profile))
+	return m.env.Registry("sdb").With(m.env).Invoke(ctx, fun, []any{key}, data.NewMap("profile", profile))
 }

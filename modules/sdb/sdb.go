@@ -4,8 +4,8 @@
 // A profile is a dictionary in the minion's configuration, or else in its pillar. Its key driver
 // selects the store. The driver env reads the environment of the minion's process. The driver yaml
 // reads files of values: files names them, merge sets how they are merged (strategy, merge_lists),
-// and with gpg they are decrypted. Users' own drivers (salt/sdb) have the functions get, set and
-// delete.
+// and with gpg they are decrypted. The other drivers, built in (package sdb) or users' own, have the
+// functions get, set and delete.
 package sdb
 
 import (
@@ -76,13 +76,17 @@ func (m *module) find(uri any) (place, error) {
 		name)
 }
 
+// drivers returns the drivers besides env and yaml. They see the options, grains and functions that
+// this module sees, which on a master are those of the minion whose pillar is compiled.
+func (m *module) drivers() *loader.Registry { return m.env.Registry("sdb").With(m.env) }
+
 // ErrNoDriver is wrapped by the error for a driver that does not exist.
 var ErrNoDriver = errors.New("there is no such driver")
 
 // unsupported returns the error for a missing driver, and for a driver that does not support an
 // operation. Salt raises a KeyError for both.
 func (m *module) unsupported(p place, verb string) error {
-	own := m.env.Registry("sdb")
+	own := m.drivers()
 	if own.Provider(p.driver) != "" || p.driver == "env" || p.driver == "yaml" {
 		return loader.Exception("KeyError", "%s", data.Repr(p.driver+"."+verb))
 	}
@@ -97,12 +101,12 @@ func (m *module) unsupported(p place, verb string) error {
 		Text: text, Err: ErrNoDriver}
 }
 
-// own calls a function of one of users' own drivers (salt/utils/sdb.py). ok is false if there is no
-// such driver.
+// own calls a function of a driver (salt/utils/sdb.py), which is built in or users' own. ok is false
+// if there is no such driver.
 func (m *module) own(
 	ctx context.Context, p place, verb string, args ...any,
 ) (v any, ok bool, err error) {
-	own := m.env.Registry("sdb")
+	own := m.drivers()
 	if own.Provider(p.driver) == "" {
 		return nil, false, nil
 	}

@@ -24,8 +24,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
+// call calls a function of the execution module. As in Salt it sees no grains: the driver vault then
+// uses the master's own login, and not a token of a minion.
 func (m *module) call(ctx context.Context, fun string, args ...any) (any, error) {
-	return m.env.Registry("modules").Invoke(ctx, fun, args, nil)
+	env := *m.env
+	env.Functions, env.Call, env.Grains = nil, nil, nil
+	return m.env.Registry("modules").With(&env).Invoke(ctx, fun, args, nil)
 }
 
 type uriArgs struct {

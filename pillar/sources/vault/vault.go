@@ -25,7 +25,6 @@ package vault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 

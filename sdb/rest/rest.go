@@ -1,0 +1,98 @@
+// Package rest is Salt's sdb driver rest: values of web services (salt/sdb/rest.py).
+//
+//	my-rest-api:
+//	  driver: rest
+//	  urls:
+//	    url: https://api.github.com/
+//	  keys:
+//	    url: https://api.github.com/users/{{user}}/keys
+//	github_keys: sdb://my-rest-api/keys?user=myuser
+//
+// url is a template, which is rendered with the pairs after the question mark. The other values are
+// arguments of http.query. The result is the decoded answer. set sends the same request, as in Salt.
+//
+// Unlike in Salt an address without a question mark works, and an answer that is an error is one.
+package rest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// Plugin returns the driver rest.
+func Plugin() loader.Plugin { return loader.Plugin{Name: "rest", New: newModule} }
+
+type module struct{ env *loader.Env }
+
+func newModule(env *loader.Env) (*loader.Module, error) {
+	m := &module{env}
+	return &loader.Module{Funcs: []loader.Func{
+		loader.F("get", m.get).SecretResult(loader.SecretAll),
+		loader.F("set", m.set).Def("set_").Secret("value").SecretResult(loader.SecretAll),
+	}}, nil
+}
+
+type getArgs struct {
+	Key     string
+	Profile *data.Map
+}
+
+// get returns the decoded answer of a web service.
+func (m *module) get(ctx context.Context, a getArgs) (any, error) {
+	name, query, _ := strings.Cut(a.Key, "?")
+	entry, ok := a.Profile.Value(name).(*data.Map)
+	if !ok || !entry.Has("url") {
+		return nil, loader.Execution("sdb rest: the profile has no url under %s", name)
+	}
+	words := data.NewMap("string", data.Str(entry.Value("url")), "default_renderer", m.renderer())
+	for pair := range strings.SplitSeq(query, "&") {
+		if query == "" {
+			break
+		}
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
+		}
+		words.Set(k, v)
+	}
+	url, err := m.env.Call(ctx, "slsutil.renderer", nil, words)
+	if err != nil {
+		return nil, err
+	}
+	with := data.NewMap("decode", true)
+	for k, v := range entry.All() {
+		if k != "url" && k != "backend" {
+			with.Set(k, v)
+		}
+	}
+	answer, err := loader.CallAs[*data.Map](ctx, m.env, "http.query", []any{data.Str(url)}, with)
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := answer.Get("dict"); ok {
+		return v, nil
+	}
+	return nil, loader.Execution("sdb rest: %s: %s", name, data.Str(answer.Value("error")))
+}
+
+// renderer returns the option renderer.
+func (m *module) renderer() string {
+	if pipe := m.env.Opts.Text("renderer"); pipe != "" {
+		return pipe
+	}
+	return "jinja|yaml"
+}
+
+type setArgs struct {
+	Key     string
+	Value   any
+	Profile *data.Map
+}
+
+// set sends the request of get, without the value.
+func (m *module) set(ctx context.Context, a setArgs) (any, error) {
+	return m.get(ctx, getArgs{a.Key, a.Profile})
+}
