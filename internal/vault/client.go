@@ -183,7 +183,7 @@ func parseBody(text []byte) *data.Map {
 
 // encode returns a payload of values of package data as JSON. The error does not quote it.
 func encode(payload any) ([]byte, error) {
-	text, err := pyjson.Append(nil, payload, pyjson.Options{})
+	text, err := pyjson.Append(nil, payload, pyjson.Options{Comma: ", ", Colon: ": "})
 	if err != nil {
 		return nil, loader.Execution("write a request to Vault: a value has no form in JSON")
 	}

@@ -94,6 +94,20 @@ type Order struct {
 	JID, User string
 }
 
+// A refusal is the error for an answer other than a token.
+type refusal struct{ text, reason string }
+
+func (r *refusal) Error() string { return r.text }
+
+// Reason returns the text for the minion that asked for a token: as in Salt the reason of Vault's
+// answer, else the error.
+func Reason(err error) string {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.reason
+	}
+	return err.Error()
+}
+
 // errNoPolicies is Salt's text.
 var errNoPolicies = errors.New("No policies matched minion") //nolint:staticcheck // as in Salt
 
@@ -170,7 +184,7 @@ func (i *Issuer) issue(ctx context.Context, client *Client, c *Config, o Order) 
 			return auth, nil
 		}
 		if a.Status != 403 || again || c.method != "approle" {
-			return nil, errors.New(a.Reason)
+			return nil, &refusal{fmt.Sprintf("create a token: HTTP %d", a.Status), a.Reason}
 		}
 		i.logins.forget(c.loginKey())
 	}
@@ -231,7 +245,7 @@ func (i *Issuer) login(ctx context.Context, client *Client, c *Config) (string, 
 		return "", err
 	}
 	if a.Status != 200 {
-		return "", fmt.Errorf("log in by %s: HTTP %d", c.method, a.Status)
+		return "", &refusal{fmt.Sprintf("log in by %s: HTTP %d", c.method, a.Status), a.Reason}
 	}
 	auth, _ := a.Body.Value("auth").(*data.Map)
 	t, err := newToken(auth, 0)

@@ -522,7 +522,7 @@ func (s *Session) write(v stored) error {
 	if v.mounts.Len() > 0 {
 		m.Set(mountsKey, v.mounts)
 	}
-	text, err := pyjson.Append(nil, m, pyjson.Options{})
+	text, err := pyjson.Append(nil, m, pyjson.Options{Comma: ", ", Colon: ": "})
 	if err != nil {
 		return loader.Execution("save the token of Vault: a value has no form in JSON")
 	}

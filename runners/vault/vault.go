@@ -98,7 +98,7 @@ func (m *module) generateToken(ctx context.Context, a tokenArgs) (any, error) {
 	ret, err := m.token(ctx, a)
 	if err != nil {
 		m.env.Log.Errorf("Make a token of Vault for %s: %v", a.MinionID, err)
-		return data.NewMap("error", err.Error()), nil
+		return data.NewMap("error", vault.Reason(err)), nil
 	}
 	return ret, nil
 }
@@ -113,7 +113,7 @@ func (m *module) token(ctx context.Context, a tokenArgs) (*data.Map, error) {
 		return nil, err
 	}
 	run := runners.RunOf(ctx)
-	o := vault.Order{Minion: a.MinionID, Policies: policies, User: run.User, JID: run.ID.String()}
+	o := vault.Order{Minion: a.MinionID, Policies: policies, User: run.User, JID: string(run.ID)}
 	return m.issuer.Token(ctx, c, o, vault.Choice{Uses: a.Uses, TTL: a.TTL})
 }
 

@@ -206,7 +206,7 @@ func (c version3) ask(ctx context.Context, path string, body *data.Map) (*data.M
 }
 
 func (c version3) post(ctx context.Context, path string, body, header *data.Map) (*data.Map, error) {
-	text, err := pyjson.Append(nil, body, pyjson.Options{})
+	text, err := pyjson.Append(nil, body, pyjson.Options{Comma: ", ", Colon: ": "})
 	if err != nil {
 		return nil, loader.Execution("sdb etcd: the request has no form in JSON")
 	}

@@ -41,7 +41,7 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 			"url and/or token missing from the tism sdb profile")
 	}
 	body, err := pyjson.Append(nil, data.NewMap("token", a.Profile.Value("token"), "encsecret", a.Key),
-		pyjson.Options{})
+		pyjson.Options{Comma: ", ", Colon: ": "})
 	if err != nil {
 		return nil, loader.Execution("sdb tism: the request has no form in JSON")
 	}

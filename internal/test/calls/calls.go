@@ -24,6 +24,17 @@ type Invoker func(ctx context.Context, fun string, args []any, kwargs *data.Map)
 // of words and replacements, which are applied to the whole file first.
 func Check(t *testing.T, file string, call Invoker, names ...string) {
 	t.Helper()
+	each(t, file, 2, call, names)
+}
+
+// Sequence is Check for calls that change something: it makes each of them once.
+func Sequence(t *testing.T, file string, call Invoker, names ...string) {
+	t.Helper()
+	each(t, file, 1, call, names)
+}
+
+func each(t *testing.T, file string, times int, call Invoker, names []string) {
+	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +49,7 @@ func Check(t *testing.T, file string, call Invoker, names ...string) {
 	}
 	for _, c := range vectors.Cases(t, list) {
 		c.Only("fun", "args", "kwargs", "value", "error", "error_begins")
-		for range 2 {
+		for range times {
 			check(t, c, call)
 		}
 	}
