@@ -259,7 +259,10 @@ func ClearCache(env *loader.Env) (bool, error) {
 
 // connect returns a new connection (vault.get_vault_connection).
 func (s *Session) connect(ctx context.Context) (*connection, error) {
-	c := Read(s.env.Opts)
+	c, err := Load(ctx, s.env.Opts, s.env.Call)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case c.location != "" && c.location != "local" && c.location != "master":
 		return nil, loader.Execution("config_location must be either local or master")

@@ -104,8 +104,11 @@ func (m *module) generateToken(ctx context.Context, a tokenArgs) (any, error) {
 }
 
 func (m *module) token(ctx context.Context, a tokenArgs) (*data.Map, error) {
-	c := vault.Read(m.env.Opts)
-	if err := c.Usable(); err != nil {
+	c, err := vault.Load(ctx, m.env.Opts, m.env.Call)
+	if err == nil {
+		err = c.Usable()
+	}
+	if err != nil {
 		return nil, err
 	}
 	policies, err := m.policies(ctx, c, a.MinionID, c.RefreshPillar(), c.CacheTime())
@@ -306,7 +309,10 @@ func (m *module) compile(ctx context.Context, id string, grains *data.Map) (*dat
 //
 //	salt-run vault.unseal
 func (m *module) unseal(ctx context.Context, _ loader.NoArgs) (any, error) {
-	c := vault.Read(m.env.Opts)
+	c, err := vault.Load(ctx, m.env.Opts, m.env.Call)
+	if err != nil {
+		return nil, err
+	}
 	keys := c.Keys()
 	if len(keys) == 0 {
 		return nil, loader.Execution("unseal the Vault: the option vault has no keys")

@@ -272,12 +272,8 @@ func TestConsul(t *testing.T) {
 
 // TestEtcd uses a real etcd with both of its APIs.
 func TestEtcd(t *testing.T) {
-	program := os.Getenv("BRINE_TEST_ETCD")
-	if program == "" {
-		need.Program(t, "etcd")
-		program = "etcd"
-	}
-	port := startEtcd(t, program)
+	need.Program(t, "etcd")
+	port := startEtcd(t)
 	profile := func(pairs ...any) *data.Map {
 		m := data.NewMap("driver", "etcd", "etcd.host", "127.0.0.1", "etcd.port", int64(port))
 		m.Update(data.NewMap(pairs...))
@@ -310,12 +306,12 @@ func TestEtcd(t *testing.T) {
 }
 
 // startEtcd starts an etcd and returns its port.
-func startEtcd(t *testing.T, program string) int {
+func startEtcd(t *testing.T) int {
 	t.Helper()
 	need.Time(t, "it starts etcd")
 	port, peer := freeport.One(t), freeport.One(t)
 	at := func(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
-	cmd := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", at(port),
+	cmd := exec.Command("etcd", "--data-dir", t.TempDir(), "--listen-client-urls", at(port),
 		"--advertise-client-urls", at(port), "--listen-peer-urls", at(peer),
 		"--initial-advertise-peer-urls", at(peer), "--initial-cluster", "default="+at(peer), "--enable-v2")
 	if err := cmd.Start(); err != nil {

@@ -123,8 +123,8 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 		q.Log.Errorf("%s is not a valid Vault ext_pillar config", data.Repr(q.Argument))
 		return nil, nil
 	}
-	c := vault.Read(q.Opts)
-	if err := errors.Join(c.Usable(), config.Faults(vault.Check(q.Opts))); err != nil {
+	c, err := option(ctx, q)
+	if err != nil {
 		q.Log.Errorf("ext_pillar vault for %s: %s", q.ID, err)
 		return nil, errNoAnswer
 	}
@@ -158,6 +158,24 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 
 // errNoAnswer is what a minion sees of a failure.
 var errNoAnswer = errors.New("no answer of Vault; please see the master's log")
+
+// option returns the option vault, without faults.
+func option(ctx context.Context, q pillar.Query) (*vault.Config, error) {
+	if err := config.Faults(vault.Check(q.Opts)); err != nil {
+		return nil, err
+	}
+	call := func(context.Context, string, []any, *data.Map) (any, error) {
+		return nil, errors.New("no functions are there")
+	}
+	if q.Engine != nil {
+		call = q.Engine.Env().Call
+	}
+	c, err := vault.Load(ctx, q.Opts, call)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Usable()
+}
 
 // A reading is the state of one minion and entry.
 type reading struct {
