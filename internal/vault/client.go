@@ -36,7 +36,8 @@ type Client struct {
 // An address says where a Vault is and whom to trust there.
 type address struct {
 	url, namespace string
-	verify         any // nil or True: the system's certificates; False: all; a text: those of a file or directory
+	// nil or True: the system's certificates; False: all; a text: those of a file or directory
+	verify any
 }
 
 func newClient(a address) (*Client, error) {

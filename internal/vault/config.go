@@ -189,7 +189,8 @@ func (k *checker) auth(m *data.Map) {
 	need := map[string]string{"approle": "role_id", "token": "token",
 		"wrapped_token": "token"}[auth.Text("method")]
 	if need != "" && auth.Text(need) == "" {
-		k.add(&config.Finding{Text: need + " is not set, which the method " + auth.Text("method") + " needs"}, "auth")
+		k.add(&config.Finding{Text: need + " is not set, which the method " + auth.Text("method") +
+			" needs"}, "auth")
 	}
 	k.number(auth, "auth", "uses")
 	switch v := auth.Value("ttl").(type) {

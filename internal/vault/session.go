@@ -350,8 +350,10 @@ func (s *Session) fromMaster(ctx context.Context, c *Config) (*connection, error
 	answer, ok := result.(*data.Map)
 	switch {
 	case !data.Truth(result):
-		s.env.Log.Error("Failed to get token from master! No result returned - is the peer publish configuration correct?")
-		return nil, loader.Execution("no token from the master: its option peer_run does not allow vault.generate_token to this minion")
+		s.env.Log.Error("Failed to get token from master! No result returned - " +
+			"is the peer publish configuration correct?")
+		return nil, loader.Execution("no token from the master: its option peer_run does not allow " +
+			"vault.generate_token to this minion")
 	case !ok:
 		s.env.Log.Errorf("Failed to get token from master! Response is not a dict: %s", data.Str(result))
 		return nil, loader.Execution("%s", data.Str(result))

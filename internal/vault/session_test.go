@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -58,9 +59,12 @@ func (h *host) token(t *testing.T, uses int64, backend string) *data.Map {
 	return ret
 }
 
+// testKey is the key of all minions and masters of the tests.
+var testKey = sync.OnceValues(func() (*crypto.PrivateKey, error) { return crypto.GenerateKey(2048) })
+
 func (h *host) key(t *testing.T, file string) *crypto.PublicKey {
 	t.Helper()
-	k, err := crypto.GenerateKey(2048)
+	k, err := testKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func (m *module) policies(
 	for _, p := range all {
 		list = append(list, p)
 	}
-	raw, err := payload.Marshal(list)
+	raw, err := payload.MarshalBin(list)
 	if err == nil {
 		err = m.needs.Bank.Store(bank, policiesKey, raw)
 	}

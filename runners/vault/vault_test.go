@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/brineproject/brine/cache"
@@ -46,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	}
 	t.Cleanup(func() { bank.Close() })
 	b.bank = bank
-	b.master, b.minion = key(t), key(t)
+	b.master, b.minion = key(t, 0), key(t, 1)
 	if err := b.keys.Put(pki.Accepted, "web1", b.minion.Public().PEM()); err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +66,23 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func key(t *testing.T) *crypto.PrivateKey {
+// testKeys are the keys of the master, of web1 and of somebody else.
+var testKeys = sync.OnceValues(func() (all [3]*crypto.PrivateKey, err error) {
+	for i := range all {
+		if all[i], err = crypto.GenerateKey(2048); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+})
+
+func key(t *testing.T, i int) *crypto.PrivateKey {
 	t.Helper()
-	k, err := crypto.GenerateKey(2048)
+	all, err := testKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k
+	return all[i]
 }
 
 // Compile implements vault.Compiler.
@@ -146,7 +157,7 @@ func checkToken(t *testing.T, c *vectors.Case) {
 	case "master":
 		sig = []byte(sign(t, b.master, "web1"))
 	default:
-		sig = []byte(sign(t, key(t), "web1"))
+		sig = []byte(sign(t, key(t, 2), "web1"))
 	}
 	got, err := b.runner(t, option).Invoke(t.Context(), "vault.generate_token", []any{c.Text("id"), sig},
 		c.Object("kwargs"))

@@ -127,7 +127,7 @@ func (m *module) set(_ context.Context, a setArgs) (any, error) {
 		return nil, err
 	}
 	defer c.Close()
-	raw, err := payload.Marshal(a.Value)
+	raw, err := payload.MarshalBin(a.Value)
 	if err == nil {
 		err = c.Store(p.bank, p.key, raw)
 	}

@@ -223,7 +223,7 @@ func pack(v any, encoded bool) (string, error) {
 	}
 	if encoded {
 		var err error
-		if raw, err = payload.Marshal(v); err != nil {
+		if raw, err = payload.MarshalBin(v); err != nil {
 			return "", loader.Execution("sdb etcd: the value has no form in MessagePack")
 		}
 	}

@@ -156,7 +156,7 @@ func set(ctx context.Context, a setArgs) (v any, err error) {
 	if a.Profile.Len() == 0 {
 		return false, nil
 	}
-	raw, err := payload.Marshal(a.Value)
+	raw, err := payload.MarshalBin(a.Value)
 	if err != nil {
 		return nil, loader.Execution("sdb sqlite3: the value has no form in MessagePack")
 	}

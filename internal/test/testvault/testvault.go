@@ -260,7 +260,8 @@ func mount(q *request) {
 	case strings.HasPrefix(path, "v2/"):
 		q.answer(200, object{"data": object{"path": "v2/", "type": "kv", "options": object{"version": "2"}}})
 	default:
-		q.fail(403, "preflight capability check returned 403, please ensure client's policies grant access to path \""+path+"\"")
+		q.fail(403, "preflight capability check returned 403, please ensure client's policies "+
+			"grant access to path \""+path+"\"")
 	}
 }
 
