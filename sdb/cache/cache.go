@@ -70,10 +70,19 @@ func (m *module) place(key string, profile *data.Map) (place, error) {
 
 // open opens the cache of a place. The caller closes it.
 func (p place) open() (*localfs.Cache, error) {
-	if err := os.MkdirAll(p.dir, 0o750); err != nil {
-		return nil, err
+	err := os.MkdirAll(p.dir, 0o750)
+	if err != nil {
+		return nil, failed(err)
 	}
-	return localfs.Open(p.dir)
+	c, err := localfs.Open(p.dir)
+	return c, failed(err)
+}
+
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return loader.Execution("sdb cache: %w", err)
 }
 
 type getArgs struct {
@@ -101,7 +110,7 @@ func (p place) get() (any, error) {
 		return data.NewMap(), nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	v, err := payload.UnmarshalText(raw, payload.WireLimits())
 	if err != nil {
@@ -132,7 +141,7 @@ func (m *module) set(_ context.Context, a setArgs) (any, error) {
 		err = c.Store(p.bank, p.key, raw)
 	}
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	return p.get()
 }

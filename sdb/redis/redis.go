@@ -27,6 +27,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -120,6 +121,7 @@ func with(
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	redis.SetLogger(&logging.VoidLogger{}) // the library would write to standard error
 	db := redis.NewClient(o)
 	defer db.Close()
 	v, err := do(ctx, db)

@@ -47,18 +47,7 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 	if !ok || !entry.Has("url") {
 		return nil, loader.Execution("sdb rest: the profile has no url under %s", name)
 	}
-	words := data.NewMap("string", data.Str(entry.Value("url")), "default_renderer", m.renderer())
-	for pair := range strings.SplitSeq(query, "&") {
-		if query == "" {
-			break
-		}
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
-		}
-		words.Set(k, v)
-	}
-	url, err := m.env.Call(ctx, "slsutil.renderer", nil, words)
+	url, err := m.url(ctx, data.Str(entry.Value("url")), query)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +57,7 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 			with.Set(k, v)
 		}
 	}
-	answer, err := loader.CallAs[*data.Map](ctx, m.env, "http.query", []any{data.Str(url)}, with)
+	answer, err := loader.CallAs[*data.Map](ctx, m.env, "http.query", []any{url}, with)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +65,27 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 		return v, nil
 	}
 	return nil, loader.Execution("sdb rest: %s: %s", name, data.Str(answer.Value("error")))
+}
+
+// url returns a URL that is a template, with the pairs of a query. A text without a template is
+// returned as it is: a renderer needs the file server, which a minion does not have at its start.
+func (m *module) url(ctx context.Context, text, query string) (string, error) {
+	words := data.NewMap("string", text, "default_renderer", m.renderer())
+	for pair := range strings.SplitSeq(query, "&") {
+		if query == "" {
+			break
+		}
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			return "", loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
+		}
+		words.Set(k, v)
+	}
+	if !strings.Contains(text, "{") && !strings.HasPrefix(text, "#!") {
+		return text, nil
+	}
+	url, err := m.env.Call(ctx, "slsutil.renderer", nil, words)
+	return data.Str(url), err
 }
 
 // renderer returns the option renderer.
