@@ -24,6 +24,7 @@ import (
 const (
 	maxBody  = 8 << 20         // of a response, in bytes
 	patience = 2 * time.Minute // for a response, as in Salt
+	idle     = 5 * time.Second // until an unused connection ends
 )
 
 // A Client sends requests to one Vault. As in Salt the environment configures proxies. It is safe
@@ -40,6 +41,15 @@ type address struct {
 	verify any
 }
 
+// verifyOf returns a value of the option verify that an address may have.
+func verifyOf(v any) any {
+	switch v.(type) {
+	case bool, string:
+		return v
+	}
+	return nil
+}
+
 func newClient(a address) (*Client, error) {
 	trust := &tls.Config{InsecureSkipVerify: a.verify == false} //nolint:gosec // the operator's wish
 	if path, ok := a.verify.(string); ok && path != "" {
@@ -51,7 +61,7 @@ func newClient(a address) (*Client, error) {
 	return &Client{a, &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust,
-			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second},
+			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: idle},
 		// Send the token to no other host.
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {

@@ -35,7 +35,7 @@ func Read(opts *data.Map) *Config {
 	auth, _ := m.Value("auth").(*data.Map)
 	c := &Config{set: ok,
 		address: address{url: strings.TrimRight(m.Text("url"), "/"), namespace: m.Text("namespace"),
-			verify: m.Value("verify")},
+			verify: verifyOf(m.Value("verify"))},
 		method: auth.Text("method"), token: auth.Text("token"), roleID: auth.Text("role_id"),
 		secretID: auth.Text("secret_id"), hasSecret: auth.Has("secret_id"),
 		uses: auth.Value("uses"), ttl: auth.Value("ttl"),

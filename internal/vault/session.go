@@ -48,6 +48,7 @@ func minionID(env *loader.Env) string { return env.GrainsNow().Text("id") }
 type kept struct {
 	mu     sync.Mutex
 	conn   *connection
+	client *Client
 	mounts *data.Map   // descriptions of mounts by path
 	memory atomic.Bool // the master ordered token_backend session: nothing is saved
 }
@@ -98,12 +99,23 @@ func (s *Session) Request(ctx context.Context, method, path string, payload any)
 func (s *Session) send(
 	ctx context.Context, conn *connection, method, path string, payload any,
 ) (*Answer, error) {
-	client, err := newClient(conn.address)
+	client, err := s.client(conn.address)
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
 	return client.Do(ctx, method, path, conn.token, payload)
+}
+
+// client returns the client of the job for an address. Its connections end when they are idle.
+func (s *Session) client(a address) (*Client, error) {
+	s.kept.mu.Lock()
+	defer s.kept.mu.Unlock()
+	if c := s.kept.client; c != nil && c.address == a {
+		return c, nil
+	}
+	c, err := newClient(a)
+	s.kept.client = c
+	return c, err
 }
 
 // errorTexts returns the errors in an answer, and never the rest of it.
@@ -391,7 +403,7 @@ func (s *Session) verify(c *Config, master any) any {
 // kept; nil if the answer has none.
 func connectionOf(answer *data.Map) (conn *connection, backend string) {
 	conn = &connection{address: address{url: strings.TrimRight(answer.Text("url"), "/"),
-		namespace: answer.Text("namespace"), verify: answer.Value("verify")},
+		namespace: answer.Text("namespace"), verify: verifyOf(answer.Value("verify"))},
 		token: answer.Text("token"), uses: int64(1)}
 	conn.lease, _ = answer.Value("lease_duration").(int64)
 	conn.issued, _ = answer.Value("issued").(int64)
