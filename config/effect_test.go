@@ -133,9 +133,9 @@ func (r *reading) reads(name, field string) bool {
 
 // notOptions are names read from a variable called opts that is not the configuration, such as a
 // program's command line or the arguments of a plug-in; cluster, which is also a value of syndic_mode;
-// and docker, which is also what grains call a kind of container. Names with a dot are settings of
-// plug-ins.
-var notOptions = []string{"token", "arg", "cert", "docker", "cluster"}
+// docker, which is also what grains call a kind of container; and consul, which is also a driver of
+// sdb. Names with a dot are settings of plug-ins.
+var notOptions = []string{"token", "arg", "cert", "docker", "cluster", "consul"}
 
 // TestEffectsAreThoseOfTheCode checks three things: options with an effect are read, options
 // without an effect are not, and every option that is read is in the table.
