@@ -29,6 +29,20 @@ func ServiceStop(
 	return serviceIs(ctx, env, "stop", name, nil, more)
 }
 
+// ServiceRestart calls service.restart and reports whether the service was restarted.
+func ServiceRestart(
+	ctx context.Context, env *loader.Env, name string, more *data.Map,
+) (bool, error) {
+	return serviceIs(ctx, env, "restart", name, nil, more)
+}
+
+// ServiceReload calls service.reload and reports whether the service was reloaded.
+func ServiceReload(
+	ctx context.Context, env *loader.Env, name string, more *data.Map,
+) (bool, error) {
+	return serviceIs(ctx, env, "reload", name, nil, more)
+}
+
 // ServiceEnable calls service.enable, which makes the service start at boot.
 func ServiceEnable(
 	ctx context.Context, env *loader.Env, name string, more *data.Map,
