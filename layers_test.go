@@ -38,6 +38,8 @@ var layers = [][]string{
 		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",
 		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
 		"internal/vault", "modules/calls",
+		"internal/certificate/", "internal/extmods", "internal/netconf", "internal/packages", "internal/packages/", "internal/services",
+		"modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/", "sdb", "sdb/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "netapi/", "console", "internal/swarm"},

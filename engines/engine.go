@@ -36,6 +36,26 @@ type Host struct {
 	ID   string // of the daemon
 	Bus  *eventbus.Bus
 	Log  logrus.FieldLogger
+	// Opts are the effective options of the daemon. Do not modify them.
+	Opts *data.Map
+
+	// Send fires an event where the engine's events belong: a minion sends it to its masters. nil means
+	// the bus.
+	Send func(ctx context.Context, tag string, body *data.Map) error
+	// Minions are those of a master; nil on a minion.
+	Minions Minions
+	// Order publishes a job of a master, see loader.Host; nil on a minion.
+	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+}
+
+// Minions are the minions of a master, for an engine.
+type Minions interface {
+	// Accepted returns the ids with an accepted key.
+	Accepted() ([]string, error)
+	// Connected returns the ids of the connected minions.
+	Connected() []string
+	// DeleteKey deletes the key of a minion.
+	DeleteKey(ctx context.Context, id string) error
 }
 
 // A Make makes an engine from its options, which may be empty. It has no other effect. run works
@@ -50,7 +70,7 @@ var ErrUnknown = errors.New("unknown engine")
 // Unknown engines are left out, and the error wraps ErrUnknown for each of them. With any other
 // error there are no parts.
 //
-// The engine reactor is part of the master anyway, so it makes no part.
+// The engine reactor is part of the master anyway, so it makes no part unless engines has it.
 func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
@@ -66,7 +86,7 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 		}
 		maker, ok := engines[module]
 		switch {
-		case module == "reactor":
+		case module == "reactor" && !ok:
 			continue
 		case !ok:
 			unknown = append(unknown, fmt.Errorf("engines: %s: %w", module, ErrUnknown))
@@ -100,10 +120,10 @@ func Check(option any, engines map[string]Make) error {
 
 func checkEntry(entry any, engines map[string]Make) error {
 	name, module, options, err := parse(entry)
-	if err != nil || module == "reactor" {
+	maker, ok := engines[module]
+	if err != nil || module == "reactor" && !ok {
 		return err
 	}
-	maker, ok := engines[module]
 	if !ok {
 		return config.Doubt(config.NoSuch("engine", module,
 			slices.Collect(maps.Keys(engines)), Foreign()))
@@ -118,9 +138,13 @@ func checkEntry(entry any, engines map[string]Make) error {
 
 // Foreign returns the names of the engines that only Salt has (salt/engines).
 func Foreign() []string {
-	return []string{"docker_events", "fluent", "http_logstash", "ircbot", "junos_syslog",
-		"libvirt_events", "logentries", "logstash_engine", "napalm_syslog", "redis_sentinel",
-		"slack", "slack_bolt_engine", "sqs_events", "stalekey", "test", "thorium", "webhook"}
+	return []string{"docker_events", "ircbot", "junos_syslog", "libvirt_events", "logentries",
+		"napalm_syslog", "slack", "slack_bolt_engine", "sqs_events", "thorium"}
+}
+
+// MasterOnly makes an engine that minions cannot run: its name is an error.
+func MasterOnly(Host, *data.Map) (func(context.Context) error, error) {
+	return nil, errors.New("this engine runs on masters only")
 }
 
 func partName(name string) string { return "engine " + name }
@@ -209,10 +233,18 @@ func ParseLine(line []byte) (e Event, ok bool, err error) {
 	return e, true, nil
 }
 
-// Fire fires an event. If the event has data without a key id, the daemon's ID is set as id.
-func (h Host) Fire(e Event) error {
+// Fire sends an event. If it has data without a key id, the daemon's ID is set as id.
+func (h Host) Fire(ctx context.Context, e Event) error {
 	if e.Data.Len() > 0 && !e.Data.Has("id") {
 		e.Data.Set("id", h.ID)
 	}
-	return h.Bus.Fire(e.Tag, e.Data)
+	return h.FireRaw(ctx, e.Tag, e.Data)
+}
+
+// FireRaw sends an event as it is.
+func (h Host) FireRaw(ctx context.Context, tag string, body *data.Map) error {
+	if h.Send != nil {
+		return h.Send(ctx, tag, body)
+	}
+	return h.Bus.Fire(tag, body)
 }

@@ -116,7 +116,7 @@ func FuzzParseLine(f *testing.F) {
 		if err != nil || !ok {
 			return
 		}
-		if err := h.Fire(e); err != nil {
+		if err := h.Fire(t.Context(), e); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/augeas"
 	"github.com/brineproject/brine/modules/composer"
+	"github.com/brineproject/brine/modules/debianip"
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/environ"
@@ -46,11 +47,13 @@ import (
 	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rbenv"
+	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/sysfs"
+	"github.com/brineproject/brine/modules/suseip"
 	"github.com/brineproject/brine/modules/temp"
 	"github.com/brineproject/brine/modules/tuned"
 	"github.com/brineproject/brine/modules/udev"
@@ -81,6 +84,7 @@ func extra(render.Brought) []loader.Plugin {
 		at.Plugin(),
 		augeas.Plugin(),
 		composer.Plugin(),
+		debianip.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),
 		environ.Plugin(),
@@ -111,9 +115,11 @@ func extra(render.Brought) []loader.Plugin {
 		raid.Plugin(),
 		random.Plugin(),
 		rbenv.Plugin(),
+		rhip.Plugin(),
 		rpm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
+		suseip.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),
 		temp.Plugin(),

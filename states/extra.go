@@ -29,6 +29,7 @@ import (
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/nfsexport"
 	"github.com/brineproject/brine/states/nftables"
+	"github.com/brineproject/brine/states/network"
 	"github.com/brineproject/brine/states/npm"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
@@ -84,6 +85,7 @@ func extra() []loader.Plugin {
 		mysql.User(),
 		nfsexport.Plugin(),
 		nftables.Plugin(),
+		network.Plugin(),
 		npm.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),

@@ -7,7 +7,7 @@
 //	      cmd: [/usr/local/bin/feeder, -v]
 //	      tags: ['salt/job/*/ret/*']
 //
-// It runs as long as the master and is restarted when it ends. Events that arrive meanwhile, or
+// It runs as long as the daemon and is restarted when it ends. Events that arrive meanwhile, or
 // faster than it reads them, are queued up to a limit. Events beyond the limit are lost, which is
 // logged, and so are events that the program had not read when it ended. Lines that it prints may
 // have up to 64 KiB; lines that are not events are logged.
@@ -57,7 +57,7 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	if !ok && options.Value("env") != nil {
 		return nil, errors.New("env: expected a mapping of names to values")
 	}
-	p.cmd = daemon.Command{Name: h.Name, Argv: words, Dir: options.Text("cwd"), Out: p.fireLine}
+	p.cmd = daemon.Command{Name: h.Name, Argv: words, Dir: options.Text("cwd")}
 	for name, value := range env.All() {
 		p.cmd.Env = append(p.cmd.Env, data.Str(name)+"="+data.Str(value))
 	}
@@ -70,7 +70,9 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 }
 
 func (p *program) run(ctx context.Context) error {
-	err := p.cmd.Run(ctx, p.host.Log)
+	cmd := p.cmd
+	cmd.Out = func(line []byte) { p.fireLine(ctx, line) }
+	err := cmd.Run(ctx, p.host.Log)
 	if ctx.Err() != nil && p.events != nil {
 		p.events.Close()
 	}
@@ -111,10 +113,10 @@ func (p *program) write(ctx context.Context, w io.Writer) error {
 }
 
 // fireLine fires the event that a line contains; other lines are logged.
-func (p *program) fireLine(line []byte) {
+func (p *program) fireLine(ctx context.Context, line []byte) {
 	event, ok, err := engines.ParseLine(line)
 	if err == nil && ok {
-		err = p.host.Fire(event)
+		err = p.host.Fire(ctx, event)
 	}
 	if err != nil || !ok {
 		p.host.Log.Infof("%s: %s", p.host.Name, line)

@@ -81,7 +81,7 @@ func (s *script) run(ctx context.Context) error {
 func (s *script) runOnce(ctx context.Context) error {
 	faults := 0
 	err := daemon.Command{Name: s.host.Name, Argv: s.cmd, Out: func(line []byte) {
-		if err := s.fireLine(line); err != nil {
+		if err := s.fireLine(ctx, line); err != nil {
 			if faults++; faults == 1 && !s.warned {
 				s.host.Log.WithError(err).Warnf("engine %s: ignored line %.100q", s.host.Name, line)
 			}
@@ -94,12 +94,12 @@ func (s *script) runOnce(ctx context.Context) error {
 	return err
 }
 
-func (s *script) fireLine(line []byte) error {
+func (s *script) fireLine(ctx context.Context, line []byte) error {
 	event, ok, err := engines.ParseLine(line)
 	if err != nil || !ok || s.onChange && !s.changed(event) {
 		return err
 	}
-	return s.host.Fire(event)
+	return s.host.Fire(ctx, event)
 }
 
 // changed reports whether an event differs from the last one of its tag.

@@ -276,7 +276,7 @@ func bridge(opts *data.Map, iface string) (*data.Map, error) {
 	}
 	for _, name := range []string{"bridgeprio", "maxwait"} {
 		if v, ok := opts.Get(name); ok {
-			if !whole(v) {
+			if _, isText := v.(string); isText || !whole(v) {
 				return nil, netconf.Invalid(iface, name, "integer")
 			}
 			found.Set(name, v)

@@ -140,10 +140,10 @@ func routesText(verb, iface string, routes []*data.Map) string {
 // peerText returns the file of a provider for pppd.
 func peerText(of *data.Map) string {
 	if !data.Truth(of.Value("user")) {
-		return "\n"
+		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nuser " + data.Str(of.Value("user")) + "\n")
+	b.WriteString("user " + data.Str(of.Value("user")) + "\n")
 	if v := of.Value("password"); data.Truth(v) {
 		b.WriteString("password " + data.Str(v) + " ")
 	}

@@ -69,7 +69,7 @@ func (m *module) team(s *netconf.Sysconfig) error {
 	if !ok {
 		return nil
 	}
-	text, err := pyjson.Append(nil, v, pyjson.Options{ASCII: true})
+	text, err := pyjson.Append(nil, v, pyjson.Options{Comma: ", ", Colon: ": ", ASCII: true})
 	if err != nil {
 		return netconf.Attribute("%s of %s: %w", config, s.Iface, err)
 	}

@@ -1,0 +1,102 @@
+package engines
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/clock"
+)
+
+// A Forwarder sends the events of the bus to another program over a connection. Events that arrive while
+// the connection is away wait in the queue of the bus, up to its limit; those beyond are lost,
+// which is logged. An event that could not be written is sent again over the next connection.
+type Forwarder struct {
+	Host Host
+	// Network and Address are those of the other program
+	Network, Address string
+	// Encode returns the bytes of an event
+	Encode func(tag string, body *data.Map) ([]byte, error)
+
+	events *eventbus.Subscription
+	rest   []byte // an event that is not sent yet
+}
+
+// Timeouts of a Forwarder. Attempts to connect are apart by retry.
+const (
+	dialTimeout  = 10 * time.Second
+	writeTimeout = 30 * time.Second
+	retry        = time.Second
+)
+
+// Run sends events until ctx ends.
+func (f *Forwarder) Run(ctx context.Context) error {
+	if f.events == nil {
+		f.events = f.Host.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + f.Host.Name})
+	}
+	told := false
+	for {
+		err := f.connected(ctx)
+		if ctx.Err() != nil {
+			f.events.Close()
+			return ctx.Err()
+		}
+		if err != nil && !told {
+			f.Host.Log.WithError(err).Errorf("engine %s: events wait for %s", f.Host.Name, f.Address)
+		}
+		told = err != nil && f.rest != nil
+		if err := clock.Sleep(ctx, retry); err != nil {
+			f.events.Close()
+			return err
+		}
+	}
+}
+
+// connected sends events over one connection.
+func (f *Forwarder) connected(ctx context.Context) error {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(ctx, f.Network, f.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()                                      //nolint:errcheck // nothing is lost by it
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // as above
+	defer stop()
+	for {
+		if f.rest == nil {
+			if f.rest, err = f.next(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+			return err
+		}
+		if _, err := conn.Write(f.rest); err != nil {
+			if f.Network == "udp" { // the datagram is lost, as it may be anyway
+				f.rest = nil
+			}
+			return err
+		}
+		f.rest = nil
+	}
+}
+
+// next returns the bytes of the next event, nil for one that cannot be encoded.
+func (f *Forwarder) next(ctx context.Context) ([]byte, error) {
+	event, err := f.events.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := event.Map()
+	if err == nil {
+		var text []byte
+		if text, err = f.Encode(event.Tag, body); err == nil {
+			return text, nil
+		}
+	}
+	f.Host.Log.WithError(err).Warnf("engine %s: event %q could not be encoded", f.Host.Name, event.Tag)
+	return nil, nil
+}
