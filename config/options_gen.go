@@ -94,7 +94,7 @@ func optionTable() []option {
 		{name: "enable_zip_modules", kinds: []string{"bool"}, why: "code in Python is not run", minion: &use{effect: noEffect, set: true, value: false}},
 		{name: "encryption_algorithm", kinds: []string{"str"}, minion: &use{effect: atStart, set: true, value: "OAEP-SHA1", oneOf: []string{"OAEP-SHA1", "OAEP-SHA224"}}},
 		{name: "enforce_mine_cache", kinds: []string{"bool"}, master: &use{effect: live, set: true, value: false}},
-		{name: "engines", kinds: []string{"list"}, why: "minions run no engines yet", master: &use{effect: atStart, set: true, value: []any{}}, minion: &use{effect: noEffect, set: true, value: []any{}}},
+		{name: "engines", kinds: []string{"list"}, master: &use{effect: atStart, set: true, value: []any{}}, minion: &use{effect: atStart, set: true, value: []any{}}},
 		{name: "engines_dirs", kinds: []string{"list"}, master: &use{effect: atStart}, minion: &use{effect: atStart}},
 		{name: "env_order", kinds: []string{"list"}, master: &use{effect: live, set: true, value: []any{}}, minion: &use{effect: live, set: true, value: []any{}}},
 		{name: "environment", kinds: []string{"str"}, master: &use{effect: live}, minion: &use{effect: live}},

@@ -466,6 +466,8 @@ type MinionEvents struct {
 	Beacons *data.Map `yaml:"beacons"`
 	// Run beacons before the minion has authenticated.
 	BeaconsBeforeConnect bool `yaml:"beacons_before_connect"`
+	// Engines that run beside the daemon, each with its options.
+	Engines any `yaml:"engines"`
 	// How tags of events are matched where nothing else is said.
 	EventMatchType string `yaml:"event_match_type"`
 	// Bytes of the write buffer of local sockets; 0 means the system's default.

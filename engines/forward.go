@@ -14,14 +14,18 @@ import (
 // the connection is away wait in the queue of the bus, up to its limit; those beyond are lost,
 // which is logged. An event that could not be written is sent again over the next connection.
 type Forwarder struct {
-	Host Host
-	// Network and Address are those of the other program
-	Network, Address string
-	// Encode returns the bytes of an event
-	Encode func(tag string, body *data.Map) ([]byte, error)
+	host             Host
+	network, address string
+	encode           func(body *data.Map) ([]byte, error)
+	events           *eventbus.Subscription
+	rest             []byte // an event that is not sent yet
+}
 
-	events *eventbus.Subscription
-	rest   []byte // an event that is not sent yet
+// NewForwarder returns a Forwarder to an address, for events from now on. encode returns the bytes of
+// the data of an event.
+func NewForwarder(h Host, network, address string, encode func(body *data.Map) ([]byte, error)) *Forwarder {
+	return &Forwarder{host: h, network: network, address: address, encode: encode,
+		events: h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name})}
 }
 
 // Timeouts of a Forwarder. Attempts to connect are apart by retry.
@@ -33,9 +37,6 @@ const (
 
 // Run sends events until ctx ends.
 func (f *Forwarder) Run(ctx context.Context) error {
-	if f.events == nil {
-		f.events = f.Host.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + f.Host.Name})
-	}
 	told := false
 	for {
 		err := f.connected(ctx)
@@ -44,7 +45,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil && !told {
-			f.Host.Log.WithError(err).Errorf("engine %s: events wait for %s", f.Host.Name, f.Address)
+			f.host.Log.WithError(err).Errorf("engine %s: events wait for %s", f.host.Name, f.address)
 		}
 		told = err != nil && f.rest != nil
 		if err := clock.Sleep(ctx, retry); err != nil {
@@ -57,7 +58,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 // connected sends events over one connection.
 func (f *Forwarder) connected(ctx context.Context) error {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, f.Network, f.Address)
+	conn, err := dialer.DialContext(ctx, f.network, f.address)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (f *Forwarder) connected(ctx context.Context) error {
 			return err
 		}
 		if _, err := conn.Write(f.rest); err != nil {
-			if f.Network == "udp" { // the datagram is lost, as it may be anyway
+			if f.network == "udp" { // the datagram is lost, as it may be anyway
 				f.rest = nil
 			}
 			return err
@@ -93,10 +94,10 @@ func (f *Forwarder) next(ctx context.Context) ([]byte, error) {
 	body, err := event.Map()
 	if err == nil {
 		var text []byte
-		if text, err = f.Encode(event.Tag, body); err == nil {
+		if text, err = f.encode(body); err == nil {
 			return text, nil
 		}
 	}
-	f.Host.Log.WithError(err).Warnf("engine %s: event %q could not be encoded", f.Host.Name, event.Tag)
+	f.host.Log.WithError(err).Warnf("engine %s: event %q could not be encoded", f.host.Name, event.Tag)
 	return nil, nil
 }

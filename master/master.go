@@ -258,7 +258,7 @@ func (m *Master) assemble(ctx context.Context, p *parts) (err error) {
 	if p.control, err = newControl(p); err != nil {
 		return err
 	}
-	list, err := newEngines(m.cfg, p.own.engines(m.cfg.Engines, p.o.Engines), p.base)
+	list, err := newEngines(p)
 	if err != nil {
 		return err
 	}

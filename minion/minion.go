@@ -37,6 +37,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/loader/matchers"
@@ -63,6 +64,7 @@ type Options struct {
 	States    []loader.Plugin // state functions
 	Beacons   []loader.Plugin
 	SDB       []loader.Plugin // drivers of sdb
+	Engines   map[string]engines.Make // by their names in the option engines
 	// the outputters, which users' own plug-ins may call; only used with Own
 	Outputters []loader.Plugin
 	// Own returns the source of users' own plug-ins of a kind; listed are the plug-ins of that kind
@@ -96,6 +98,7 @@ type Minion struct {
 	jobs           *jobs
 	scheduler      *schedule.Scheduler
 	beacons        *beacons.Engine
+	engines        []daemon.Part
 	links          []*link
 	failover       *failover  // nil unless one of several masters is in use
 	env            loader.Env // environment of the plug-ins
@@ -135,6 +138,9 @@ func New(ctx context.Context, cfg *config.Minion, o Options) (*Minion, error) {
 		return nil, errors.Join(err, m.close())
 	}
 	m.openBeacons()
+	if err := m.openEngines(); err != nil {
+		return nil, errors.Join(err, m.close())
+	}
 	return m, nil
 }
 
@@ -274,6 +280,8 @@ func (m *Minion) fillOwn() error {
 	for kind, builtin := range map[string][]loader.Plugin{
 		"executors": nil, "matchers": matchers.Plugins(), "output": m.opts.Outputters,
 		"pillar": nil, "renderers": nil, "sdb": m.opts.SDB, "serializers": serializers.Plugins(),
+		"engines": nil, "executors": nil, "matchers": matchers.Plugins(), "output": m.opts.Outputters,
+		"pillar": nil, "renderers": nil, "sdb": nil, "serializers": serializers.Plugins(),
 	} {
 		r, err := loader.NewRegistry(m.funcs.Env(), builtin)
 		if err != nil {

@@ -48,8 +48,9 @@ func (m *Minion) parts(work context.Context, local *local) []daemon.Part {
 		{Name: "scheduler", Run: daemon.Always(m.runSchedule)},
 		{Name: "events of beacons", Run: daemon.Always(m.sendBeacons)},
 		{Name: "beacons", Run: daemon.Always(m.runBeacons)},
-		{Name: "startup states", Run: daemon.Always(m.runStartup)},
 	}
+	parts = append(parts, m.engines...)
+	parts = append(parts, daemon.Part{Name: "startup states", Run: daemon.Always(m.runStartup)})
 	if f := m.failover; f != nil {
 		parts = append(parts, daemon.Part{Name: "returns for other masters", Run: daemon.Always(f.handOver)},
 			daemon.Part{Name: "masters", Run: daemon.Always(func(ctx context.Context) error {

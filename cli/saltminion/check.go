@@ -6,6 +6,8 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/engines"
+	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules"
@@ -18,6 +20,7 @@ import (
 func validate(cfg *config.Minion, report *config.Report) error {
 	errs := []error{report.Locate(minion.CheckMasters(cfg)),
 		report.Judge("return", checkReturners(cfg)),
+		report.Judge("engines", checkEngines(cfg)),
 		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)),
 		report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
 		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map())),
@@ -59,4 +62,18 @@ func checkReturners(cfg *config.Minion) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkEngines validates the engines. The names of users' own ones are known only when Python has
+// loaded them.
+func checkEngines(cfg *config.Minion) error {
+	known := stdengines.ForMinions()
+	if hasOwn("engines", cfg.Map()) {
+		for _, name := range engines.Modules(cfg.Engines) {
+			if known[name] == nil {
+				known[name] = engines.Own("", nil)
+			}
+		}
+	}
+	return engines.Check(cfg.Engines, known)
 }

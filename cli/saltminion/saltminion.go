@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
@@ -72,6 +73,7 @@ func Options(
 		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
 		Beacons:    stdbeacons.Plugins(),
 		SDB:        stdsdb.Plugins(),
+		Engines:    stdengines.ForMinions(),
 		Outputters: cli.Outputters(),
 		Grains:     Grains(func() grains.Options { return facts }),
 		Log:        log,

@@ -32,9 +32,8 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	if err := errors.Join(err, portErr, appErr); err != nil {
 		return nil, err
 	}
-	f := engines.Forwarder{Host: h, Network: "tcp", Address: net.JoinHostPort(host, strconv.Itoa(port)),
-		Encode: func(_ string, body *data.Map) ([]byte, error) {
+	return engines.NewForwarder(h, "tcp", net.JoinHostPort(host, strconv.Itoa(port)),
+		func(body *data.Map) ([]byte, error) {
 			return payload.MarshalBin([]any{"saltstack." + app, time.Now().Unix(), body})
-		}}
-	return f.Run, nil
+		}).Run, nil
 }

@@ -59,13 +59,11 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	for _, tag := range tags {
 		s.globs = append(s.globs, match.CompileGlob(tag))
 	}
+	s.events = h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name, Match: s.wants})
 	return s.run, nil
 }
 
 func (s *sender) run(ctx context.Context) error {
-	if s.events == nil {
-		s.events = s.host.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + s.host.Name, Match: s.wants})
-	}
 	defer s.client.CloseIdleConnections()
 	failed := false
 	for event := range s.events.All(ctx) {

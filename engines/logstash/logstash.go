@@ -49,12 +49,10 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	}
 	l := &logstash{tag: tag, stream: proto == "tcp", now: time.Now}
 	l.hostname, _ = os.Hostname() //nolint:errcheck // an empty name
-	f := engines.Forwarder{Host: h, Network: proto, Address: net.JoinHostPort(host, strconv.Itoa(port)),
-		Encode: l.encode}
-	return f.Run, nil
+	return engines.NewForwarder(h, proto, net.JoinHostPort(host, strconv.Itoa(port)), l.encode).Run, nil
 }
 
-func (l *logstash) encode(_ string, body *data.Map) ([]byte, error) {
+func (l *logstash) encode(body *data.Map) ([]byte, error) {
 	record := data.NewMap(
 		"@timestamp", l.now().UTC().Format("2006-01-02T15:04:05.000Z"), "@version", "1", "message", l.tag,
 		"host", l.hostname, "path", "logstash_engine.py", "tags", []any{}, "type", "Logstash", "level", "INFO",

@@ -16,8 +16,8 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	if err := engines.Only(options); err != nil {
 		return nil, err
 	}
+	events := h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name})
 	return func(ctx context.Context) error {
-		events := h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name})
 		defer events.Close()
 		for event := range events.All(ctx) {
 			body, err := event.Map()
