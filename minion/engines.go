@@ -26,7 +26,7 @@ func (m *Minion) openEngines() error {
 	parts, err := engines.Parts(m.cfg.Engines, makers, engines.Host{ID: m.cfg.ID, Bus: m.bus, Log: m.log,
 		Opts: m.settings.saltOptions(), Send: m.sendEvent})
 	if errors.Is(err, engines.ErrUnknown) {
-		m.log.Warn(err)
+		m.log.Info(err)
 		err = nil
 	}
 	m.engines = parts

@@ -37,6 +37,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"firewalld", "firewalld", "", "Linux"}, {"selinux", "selinux", "", "Linux"},
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
+		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
 		{"x509_v2", "x509", "", "Linux"}} {
 		if c.file == "systemd_service" {
 			if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {

@@ -1,8 +1,12 @@
 package debianip_test
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/test/hostfiles"
 	"github.com/brineproject/brine/modules/debianip"
 )
@@ -14,3 +18,72 @@ func options() hostfiles.Options {
 
 // testdata/calls.json has the results of Salt 3006.18, the files it wrote, and the modules it called.
 func TestCalls(t *testing.T) { hostfiles.Check(t, "testdata/calls.json", options()) }
+
+func host(t *testing.T) *hostfiles.Host {
+	t.Helper()
+	o := options()
+	h := hostfiles.NewHost(t, data.NewMap("os_family", "Debian", "os", "Debian", "osfullname", "Debian", "osrelease", "12"), o)
+	h.Dirs(t, o.Dirs...)
+	return h
+}
+
+// The password of a provider is for its owner only, and the scripts of routes can be run.
+func TestModes(t *testing.T) {
+	h := host(t)
+	for _, call := range [][]any{
+		{"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp", "provider", "isp", "user", "u", "password", "p")},
+		{"ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{data.NewMap("ipaddr", "10.0.0.0")})},
+	} {
+		if _, err := h.Registry.Invoke(t.Context(), call[0].(string), call[1].([]any), call[2].(*data.Map)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]os.FileMode{"etc/ppp/peers/isp": 0o600, "etc/network/if-up.d/route-eth0": 0o755,
+		"etc/network/if-down.d/route-eth0": 0o755, "etc/network/interfaces": 0o644} {
+		if info, err := os.Stat(filepath.Join(h.Root, path)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has %v, %v, want %v", path, info, err, want)
+		}
+	}
+}
+
+// Settings that Salt crashes with, and names that are paths, are errors that write nothing.
+func TestRefused(t *testing.T) {
+	h := host(t)
+	for text, call := range map[string][]any{
+		"Option: mode":           {"ip.build_interface", []any{"bond0", "bond", true}, data.NewMap("slaves", "eth1")},
+		"not written by Salt":    {"ip.build_interface", []any{"x", "alias", true}, nil},
+		"Option: provider":       {"ip.build_interface", []any{"dsl0", "pppoe", true}, nil},
+		"source is a required":   {"ip.build_interface", []any{"source", "source", true}, nil},
+		"name of an interface":   {"ip.build_interface", []any{"a/b", "eth", true}, nil},
+		"'../x' is not":          {"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp", "provider", "../x", "user", "u")},
+		"more than one line":     {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("up_cmds", []any{"a\nb"})},
+		"'-x' is not":            {"ip.up", []any{"-x", "eth"}, nil},
+		"'../../x' is not":       {"ip.get_bond", []any{"../../x"}, nil},
+		"the network of each":    {"ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{data.NewMap("name", "x")})},
+		"interfaces.d/no cannot": {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("filename", "no/x")},
+	} {
+		kwargs, _ := call[2].(*data.Map)
+		before := h.Files(t)
+		v, err := h.Registry.Invoke(t.Context(), call[0].(string), call[1].([]any), kwargs)
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s %s gives %s, %v, want %q", call[0], data.Repr(call[1]), data.Repr(v), err, text)
+		}
+		if name := call[1].([]any)[0]; name != "dsl0" && !data.Equal(h.Files(t), before) {
+			t.Errorf("%s %s writes %s", call[0], data.Repr(call[1]), data.Repr(h.Files(t)))
+		}
+	}
+}
+
+// Line ends at the end of commands are left out, so that the interface is the same when it is read
+// again.
+func TestLineEnds(t *testing.T) {
+	h := host(t)
+	kwargs := data.NewMap("proto", "dhcp", "up_cmds", []any{"ip a\n"})
+	built, err := h.Registry.Invoke(t.Context(), "ip.build_interface", []any{"eth0", "eth", true}, kwargs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Registry.Invoke(t.Context(), "ip.get_interface", []any{"eth0"}, nil); err != nil || !data.Equal(got, built) {
+		t.Errorf("read %s, %v, built %s", data.Repr(got), err, data.Repr(built))
+	}
+}

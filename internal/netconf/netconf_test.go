@@ -1,0 +1,51 @@
+package netconf
+
+import (
+	"testing"
+
+	"github.com/brineproject/brine/data"
+)
+
+// The results are those of Salt's salt.utils.validate.net.
+func TestAddresses(t *testing.T) {
+	for _, c := range []struct {
+		v                 any
+		v4, v6, mask, mac bool
+	}{
+		{v: "10.0.0.1", v4: true}, {v: "10.0.0.1/24", v4: true}, {v: "10.0.0.1/0"}, {v: "10.0.0.1/33"}, {v: "10.0.0.01"},
+		{v: "::1", v6: true}, {v: "::1/128", v6: true}, {v: "::1/129"}, {v: "fe80::1%eth0"}, {v: "::ffff:10.0.0.1", v6: true},
+		{v: "255.255.255.0", v4: true, mask: true}, {v: "255.0.255.0", v4: true}, {v: "255.255.64.0", v4: true},
+		{v: "aa:bb:cc:dd:ee:ff", mac: true}, {v: "A-B-C-D-E-F", mac: true}, {v: "aa:bb-cc:dd:ee:ff"}, {v: "aa:bb:cc:dd:ee"},
+		{v: int64(5)}, {v: nil}, {v: "x/y"}, {v: ""},
+	} {
+		if IPv4(c.v) != c.v4 || IPv6(c.v) != c.v6 || Netmask(c.v) != c.mask || MAC(c.v) != c.mac {
+			t.Errorf("%s: %t %t %t %t", data.Repr(c.v), IPv4(c.v), IPv6(c.v), Netmask(c.v), MAC(c.v))
+		}
+	}
+}
+
+func TestSwitches(t *testing.T) {
+	for _, v := range []any{"yes", "on", "true", "1", true, int64(1), 1.0} {
+		if !On(v) || Off(v) {
+			t.Errorf("%s is not on", data.Repr(v))
+		}
+	}
+	for _, v := range []any{"no", "off", "false", "0", false, int64(0), 0.0} {
+		if !Off(v) || On(v) {
+			t.Errorf("%s is not off", data.Repr(v))
+		}
+	}
+	for _, v := range []any{"Yes", "", nil, int64(2), []any{}} {
+		if On(v) || Off(v) {
+			t.Errorf("%s is on or off", data.Repr(v))
+		}
+	}
+}
+
+func TestQuotes(t *testing.T) {
+	for in, want := range map[string]string{`"a"`: "a", `'a'`: "a", `"a'`: `"a'`, "": "", `"`: `"`, "aa": "aa", `""`: ""} {
+		if got := Unquoted(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+}
