@@ -6,7 +6,8 @@
 // among the options of bonds, bridges and ethtool are left out, only texts are written.
 //
 // Differences from Salt: test mode installs no packages, switches no services, and returns what a
-// real run returns. Values hold no line ends. Routes are read from the file that
+// real run returns. The type source has lines in
+// test mode, too. Values hold no line ends. Routes are read from the file that
 // build_routes writes, also for names with dots. The settings of the system name the host as in
 // /etc/hostname if that is the wanted name, and search domains as words; resolv.conf gets no
 // blank lines. Debian 5 is not supported. A restart of the network does not wait two seconds.

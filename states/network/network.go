@@ -212,7 +212,7 @@ func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind st
 		ret.Set("comment", err.Error())
 		return ret, ctx.Err()
 	}
-	if kind == "bond" && !opts.Has("noifupdown") {
+	if kind == "bond" && !opts.Has("noifupdown") && m.env.GrainsNow().Text("os_family") != "Suse" {
 		if err := m.enslave(ctx, ret, a.Name, opts.Value("slaves")); err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func isUp(known *data.Map, name string) bool {
 	return false
 }
 
-// enslave adds the missing slaves of a bond.
+// enslave adds the missing slaves of a bond. On SUSE, ifup does so.
 func (m *module) enslave(ctx context.Context, ret *data.Map, name string, slaves any) error {
 	wanted := data.Texts(data.ListOf(slaves))
 	if text, ok := slaves.(string); ok {
@@ -294,21 +294,19 @@ func (m *module) enslave(ctx context.Context, ret *data.Map, name string, slaves
 		return nil
 	}
 	list := strings.Join(missing, " ")
-	if m.env.GrainsNow().Text("os_family") != "Suse" {
-		program := process.Find("ifenslave")
-		err := process.PlainOperands(missing...)
-		if program == "" {
-			err = errors.New("Command 'ifenslave' not found") //nolint:staticcheck // Salt's text
-		}
-		if err != nil {
-			ret.Set("result", false)
-			ret.Set("comment", "slaves '"+list+"' are not in "+name+": "+err.Error())
-			return nil
-		}
-		if _, err := calls.RunOutput(ctx, m.env,
-			calls.Run{Argv: append([]string{program, name}, missing...)}); err != nil {
-			return change.Raise(err)
-		}
+	program := process.Find("ifenslave")
+	err := process.PlainOperands(missing...)
+	if program == "" {
+		err = errors.New("Command 'ifenslave' not found") //nolint:staticcheck // Salt's text
+	}
+	if err != nil {
+		ret.Set("result", false)
+		ret.Set("comment", "slaves '"+list+"' are not in "+name+": "+err.Error())
+		return nil
+	}
+	if _, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: append([]string{program, name}, missing...)}); err != nil {
+		return change.Raise(err)
 	}
 	ret.Value("changes").(*data.Map).Set("enslave", "Added slaves '"+list+"' to master '"+name+"'")
 	return nil
