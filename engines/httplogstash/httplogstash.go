@@ -100,6 +100,9 @@ func (s *sender) post(ctx context.Context, body *data.Map) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	reply, err := s.client.Do(request)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err // the address may hold a secret
+	}
 	if err != nil {
 		return err
 	}
