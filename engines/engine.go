@@ -87,6 +87,9 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 		maker, ok := engines[module]
 		switch {
 		case module == "reactor" && !ok:
+			if _, err := reactorOptions(options); err != nil {
+				return nil, fmt.Errorf("engines: reactor: %w", err)
+			}
 			continue
 		case !ok:
 			unknown = append(unknown, fmt.Errorf("engines: %s: %w", module, ErrUnknown))
@@ -121,7 +124,13 @@ func Check(option any, engines map[string]Make) error {
 func checkEntry(entry any, engines map[string]Make) error {
 	name, module, options, err := parse(entry)
 	maker, ok := engines[module]
-	if err != nil || module == "reactor" && !ok {
+	if err != nil {
+		return err
+	}
+	if module == "reactor" && !ok {
+		if _, err = reactorOptions(options); err != nil {
+			err = config.Below(name, err)
+		}
 		return err
 	}
 	if !ok {

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
@@ -39,11 +41,12 @@ func newReactions(
 	if err := r.openEngine(); err != nil {
 		b.log.WithError(err).Error("Reaction files are read as plain YAML")
 	}
+	own := engines.ReactorOf(cfg.Engines)
 	var err error
 	r.reactor, err = reactor.New(reactor.Options{
 		Bus: b.bus, Rules: cfg.Reactor, Orders: r, Read: files.read,
 		Key: func() string { return rootKey(cfg.CacheDir, b.log) }, ID: cfg.ID,
-		Workers: cfg.ReactorWorkerThreads, Queue: cfg.ReactorWorkerHWM, Log: b.log,
+		Workers: cmp.Or(own.Workers, cfg.ReactorWorkerThreads), Queue: cmp.Or(own.Queue, cfg.ReactorWorkerHWM), Log: b.log,
 		Render: r.render, Turns: turns,
 	})
 	if err != nil {
