@@ -39,8 +39,8 @@ type Host struct {
 	// Opts are the effective options of the daemon. Do not modify them.
 	Opts *data.Map
 
-	// Send fires an event where the engine's events belong: a minion sends it to its masters. nil means
-	// the bus.
+	// Send fires an event where the engine's events belong: a minion sends it to its masters. nil
+	// means the bus.
 	Send func(ctx context.Context, tag string, body *data.Map) error
 	// Minions are those of a master; nil on a minion.
 	Minions Minions

@@ -34,7 +34,8 @@ func TestParts(t *testing.T) {
 			want: []string{"look {}", "look 2 {'a': 1}", "mine {}", "look 3 {}"}},
 		{name: "the reactor is there anyway",
 			option: []any{"reactor", data.NewMap("reactor", data.NewMap("worker_hwm", int64(1)))}},
-		{name: "a wrong option of the reactor", option: []any{data.NewMap("reactor", data.NewMap("worker_hwm", "x"))},
+		{name: "a wrong option of the reactor", option: []any{data.NewMap("reactor", data.NewMap("worker_hwm",
+			"x"))},
 			err: "engines: reactor: worker_hwm: expected a number"},
 		{name: "one that is not there", option: []any{"slack", "look"}, want: []string{"look {}"},
 			unknown: true, err: "engines: slack: unknown engine"},
@@ -125,8 +126,10 @@ func FuzzParseLine(f *testing.F) {
 }
 
 func TestReactorOf(t *testing.T) {
-	got := ReactorOf([]any{"look", data.NewMap("reactor", data.NewMap("worker_threads", int64(3), "refresh_interval", int64(60)))})
-	if got != (Reactor{Workers: 3}) || ReactorOf(nil) != (Reactor{}) || ReactorOf([]any{"reactor"}) != (Reactor{}) {
+	got := ReactorOf([]any{"look", data.NewMap("reactor", data.NewMap("worker_threads", int64(3),
+		"refresh_interval", int64(60)))})
+	if got != (Reactor{Workers: 3}) || ReactorOf(nil) != (Reactor{}) ||
+		ReactorOf([]any{"reactor"}) != (Reactor{}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/brineproject/brine/internal/clock"
 )
 
-// A Forwarder sends the events of the bus to another program over a connection. Events that arrive while
-// the connection is away wait in the queue of the bus, up to its limit; those beyond are lost,
-// which is logged. An event that could not be written is sent again over the next connection.
+// A Forwarder sends the events of the bus to another program over a connection. Events that arrive
+// while the connection is away wait in the queue of the bus, up to its limit; those beyond are
+// lost, which is logged. An event that could not be written is sent again over the next connection.
 type Forwarder struct {
 	host             Host
 	network, address string
@@ -21,8 +21,8 @@ type Forwarder struct {
 	rest             []byte // an event that is not sent yet
 }
 
-// NewForwarder returns a Forwarder to an address, for events from now on. encode returns the bytes of
-// the data of an event.
+// NewForwarder returns a Forwarder to an address, for events from now on. encode returns the bytes
+// of the data of an event.
 func NewForwarder(h Host, network, address string, encode func(body *data.Map) ([]byte, error)) *Forwarder {
 	return &Forwarder{host: h, network: network, address: address, encode: encode,
 		events: h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name})}

@@ -6,8 +6,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Text returns an option that is text. Without it, it returns otherwise; an empty otherwise means that
-// the option is needed.
+// Text returns an option that is text. Without it, it returns otherwise; an empty otherwise means
+// that the option is needed.
 func Text(options *data.Map, name, otherwise string) (string, error) {
 	switch v := options.Value(name).(type) {
 	case nil:

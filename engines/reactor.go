@@ -10,7 +10,8 @@ import (
 type Reactor struct{ Workers, Queue int }
 
 // ReactorOf returns the options of the engine reactor in the option engines, which are those of
-// reactor_worker_threads and reactor_worker_hwm (salt/engines/reactor.py). It skips malformed entries.
+// reactor_worker_threads and reactor_worker_hwm (salt/engines/reactor.py). It skips malformed
+// entries.
 func ReactorOf(option any) Reactor {
 	entries, _ := option.([]any)
 	for _, entry := range entries {

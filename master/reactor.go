@@ -46,7 +46,8 @@ func newReactions(
 	r.reactor, err = reactor.New(reactor.Options{
 		Bus: b.bus, Rules: cfg.Reactor, Orders: r, Read: files.read,
 		Key: func() string { return rootKey(cfg.CacheDir, b.log) }, ID: cfg.ID,
-		Workers: cmp.Or(own.Workers, cfg.ReactorWorkerThreads), Queue: cmp.Or(own.Queue, cfg.ReactorWorkerHWM), Log: b.log,
+		Workers: cmp.Or(own.Workers, cfg.ReactorWorkerThreads),
+		Queue:   cmp.Or(own.Queue, cfg.ReactorWorkerHWM), Log: b.log,
 		Render: r.render, Turns: turns,
 	})
 	if err != nil {

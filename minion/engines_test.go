@@ -22,7 +22,8 @@ func echo(h engines.Host, options *data.Map) (func(context.Context) error, error
 		if h.Minions != nil || h.Opts.Text("id") != h.ID {
 			return h.FireRaw(ctx, "echo/fault", data.NewMap())
 		}
-		if err := h.Fire(ctx, engines.Event{Tag: "echo/" + options.Text("word"), Data: data.NewMap("a", int64(1))}); err != nil {
+		if err := h.Fire(ctx, engines.Event{Tag: "echo/" + options.Text("word"), Data: data.NewMap("a",
+			int64(1))}); err != nil {
 			return err
 		}
 		<-ctx.Done()
@@ -47,7 +48,8 @@ func TestWrongEngine(t *testing.T) {
 	cfg.Engines = []any{data.NewMap("echo", data.NewMap("wrd", "hi"))}
 	o := testsalt.MinionOptions(t, cfg)
 	o.Engines = map[string]engines.Make{"echo": echo}
-	if _, err := minion.New(t.Context(), cfg, o); err == nil || !strings.Contains(err.Error(), "option wrd is unknown") {
+	if _, err := minion.New(t.Context(), cfg, o); err == nil || !strings.Contains(err.Error(),
+		"option wrd is unknown") {
 		t.Errorf("the minion starts with %v", err)
 	}
 }
@@ -65,7 +67,8 @@ func (o ownEngines) Plugins(name string) []loader.Plugin {
 		Kwargs *data.Map `kwargs:"kwargs"`
 	}
 	return []loader.Plugin{{Name: "feeder", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("start", func(ctx context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("start", func(ctx context.Context, a args) (any,
+			error) {
 			o.ran <- a.Kwargs
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -20,8 +20,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// New makes the engine. The options host (localhost) and port (24224) are those of fluentd, app is the
-// part of the tag after "saltstack." (engine).
+// New makes the engine. The options host (localhost) and port (24224) are those of fluentd, app is
+// the part of the tag after "saltstack." (engine).
 func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "host", "port", "app"); err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func TestForward(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, options := range []*data.Map{data.NewMap("port", "x"), data.NewMap("a", "b"), data.NewMap("app", int64(1))} {
+	for _, options := range []*data.Map{data.NewMap("port", "x"), data.NewMap("a", "b"), data.NewMap("app",
+		int64(1))} {
 		if _, err := New(engines.Host{}, options); err == nil {
 			t.Errorf("%s is accepted", data.Repr(options))
 		}

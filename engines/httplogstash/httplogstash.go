@@ -7,8 +7,8 @@
 //	      tags: ['salt/job/*/ret/*']
 //	      funs: [probes.results]
 //
-// An event that cannot be delivered is logged and lost, as in Salt. Events that arrive meanwhile wait in
-// the queue of the bus.
+// An event that cannot be delivered is logged and lost, as in Salt. Events that arrive meanwhile
+// wait in the queue of the bus.
 package httplogstash
 
 import (
@@ -53,7 +53,8 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 		return nil, err
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("url: expected an address that begins with http:// or https://, not %s", data.Repr(address))
+		return nil, fmt.Errorf("url: expected an address that begins with http:// or https://, not %s",
+			data.Repr(address))
 	}
 	s := &sender{host: h, url: address, funs: funs, client: &http.Client{Timeout: timeout}}
 	for _, tag := range tags {

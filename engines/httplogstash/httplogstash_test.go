@@ -57,7 +57,8 @@ func TestPost(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, options := range []*data.Map{data.NewMap(), data.NewMap("url", "ftp://a"), data.NewMap("url", "http:"),
+	for _, options := range []*data.Map{data.NewMap(), data.NewMap("url", "ftp://a"), data.NewMap("url",
+		"http:"),
 		data.NewMap("url", "http://a", "tags", "x"), data.NewMap("url", "http://a", "fun", "x")} {
 		if _, err := New(engines.Host{}, options); err == nil {
 			t.Errorf("%s is accepted", data.Repr(options))

@@ -1,13 +1,13 @@
-// Package logstash is Salt's engine logstash: it sends the events of the bus to Logstash, as JSON over
-// TCP or UDP (salt/engines/logstash_engine.py).
+// Package logstash is Salt's engine logstash: it sends the events of the bus to Logstash, as JSON
+// over TCP or UDP (salt/engines/logstash_engine.py).
 //
 //	engines:
 //	  - logstash: {host: log.example.com, port: 5959, proto: tcp}
 //
-// The form is version 1 of the Python package python-logstash that Salt uses: @timestamp, @version, message, host,
-// path, tags, type, level and logger_name, and the fields of the event. Differences: the
-// field id of an event is kept, fields named like one of these do not replace it, and events that
-// Python's logging would refuse are sent.
+// The form is version 1 of the Python package python-logstash that Salt uses: @timestamp, @version,
+// message, host, path, tags, type, level and logger_name, and the fields of the event. Differences:
+// the field id of an event is kept, fields named like one of these do not replace it, and events
+// that Python's logging would refuse are sent.
 package logstash
 
 import (
@@ -31,8 +31,8 @@ type logstash struct {
 	now           func() time.Time
 }
 
-// New makes the engine. The option host is that of Logstash, port its port (5959), tag the message of
-// each event (salt/engine/logstash), and proto is udp or tcp.
+// New makes the engine. The option host is that of Logstash, port its port (5959), tag the message
+// of each event (salt/engine/logstash), and proto is udp or tcp.
 func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "host", "port", "tag", "proto"); err != nil {
 		return nil, err

@@ -41,7 +41,8 @@ func start(t *testing.T, h engines.Host, options *data.Map) {
 }
 
 func event() *data.Map {
-	return data.NewMap("id", "web1", "fun", "test.ping", "message", "other", "password", "marker", "list", []any{int64(1), nil})
+	return data.NewMap("id", "web1", "fun", "test.ping", "message", "other", "password", "marker", "list",
+		[]any{int64(1), nil})
 }
 
 // judge checks the fields that python-logstash writes.

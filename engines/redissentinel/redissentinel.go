@@ -1,13 +1,13 @@
-// Package redissentinel is Salt's engine redis_sentinel: the messages of a Redis Sentinel become events
-// (salt/engines/redis_sentinel.py).
+// Package redissentinel is Salt's engine redis_sentinel: the messages of a Redis Sentinel become
+// events (salt/engines/redis_sentinel.py).
 //
 //	engines:
 //	  - redis_sentinel:
 //	      hosts: {matching: 'board*', port: 26379, interface: eth2}
 //	      channels: ['+switch-master', '+odown', '-odown']
 //
-// The Sentinel is on a minion: the master asks those that match for the addresses of their interface, and takes
-// one. The tag of an event is the option tag and the channel.
+// The Sentinel is on a minion: the master asks those that match for the addresses of their
+// interface, and takes one. The tag of an event is the option tag and the channel.
 //
 // Differences from Salt: of several minions it takes the first by name with an address. It connects
 // again after a failure, and asks again.

@@ -75,10 +75,12 @@ func TestEvents(t *testing.T) {
 			fmt.Fprintf(conn, "*3\r\n$10\r\npsubscribe\r\n$%d\r\n%s\r\n:%d\r\n", len(channel), channel, n)
 		} else {
 			text := item.Text("data")
-			fmt.Fprintf(conn, "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(channel), channel, len(text), text)
+			fmt.Fprintf(conn, "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(channel), channel,
+				len(text), text)
 		}
 		if e := <-events; e.tag != c.Text("tag") || !data.Equal(e.body, c.Value("data")) {
-			t.Errorf("%s gives %s %s, want %s %s", data.Repr(item), e.tag, data.Repr(e.body), c.Text("tag"), data.Repr(c.Value("data")))
+			t.Errorf("%s gives %s %s, want %s %s", data.Repr(item), e.tag, data.Repr(e.body), c.Text("tag"),
+				data.Repr(c.Value("data")))
 		}
 	}
 	if asked != "{'tgt': 'board*', 'tgt_type': 'glob', 'fun': 'network.ip_addrs', 'arg': ['eth2']}" {
@@ -93,7 +95,8 @@ func TestEvents(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	hosts := data.NewMap("matching", "a", "interface", "b")
-	for _, options := range []*data.Map{data.NewMap(), data.NewMap("hosts", "x"), data.NewMap("hosts", data.NewMap("matching", "a")),
+	for _, options := range []*data.Map{data.NewMap(), data.NewMap("hosts", "x"), data.NewMap("hosts",
+		data.NewMap("matching", "a")),
 		data.NewMap("hosts", hosts, "channels", "x"), data.NewMap("hosts", hosts, "x", "y")} {
 		if _, err := New(engines.Host{}, options); err == nil {
 			t.Errorf("%s is accepted", data.Repr(options))
@@ -103,7 +106,8 @@ func TestOptions(t *testing.T) {
 
 // FuzzDecode reads anything as the protocol of Redis: it gives a value or an error.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:1\r\n", "-ERR x\r\n", "$-1\r\n", "*99\r\n", "$9999999999\r\n", "\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"} {
+	for _, seed := range []string{"*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:1\r\n", "-ERR x\r\n", "$-1\r\n",
+		"*99\r\n", "$9999999999\r\n", "\r\n", "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -1,11 +1,11 @@
-// Package stalekey is Salt's engine stalekey: it deletes the keys of minions that have not been connected
-// for a time (salt/engines/stalekey.py).
+// Package stalekey is Salt's engine stalekey: it deletes the keys of minions that have not been
+// connected for a time (salt/engines/stalekey.py).
 //
 //	engines:
 //	  - stalekey: {interval: 3600, expire: 604800}
 //
-// The file presence.p in the cachedir says when each minion was last connected. A minion without an entry counts
-// as connected now. Each deletion is a job of the wheel function key.delete.
+// The file presence.p in the cachedir says when each minion was last connected. A minion without an
+// entry counts as connected now. Each deletion is a job of the wheel function key.delete.
 //
 // Differences from Salt: ids whose keys are gone leave the file, and so does an entry that is no
 // time. A key whose deletion fails keeps its entry.

@@ -36,7 +36,8 @@ func TestExpiry(t *testing.T) {
 	dir := t.TempDir()
 	m := &minions{accepted: []string{"db1", "new", "web1"}, connected: []string{"web1"}}
 	now := time.Unix(1700000100, 0)
-	s := &stalekey{host: engines.Host{Name: "stalekey", Opts: data.NewMap("cachedir", dir), Minions: m, Log: logging.Discard()},
+	s := &stalekey{host: engines.Host{Name: "stalekey", Opts: data.NewMap("cachedir", dir), Minions: m,
+		Log: logging.Discard()},
 		expire: 100 * time.Second, now: func() time.Time { return now }}
 	// a file of Salt: web1 was seen at 1700000000.5, db1 a half second later, and gone has no key
 	src, err := hex.DecodeString("83a477656231cb41d954fc40200000a3646231cb41d954fc40400000a4676f6e65cb0000000000000000")
@@ -83,14 +84,16 @@ func TestUnreadableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &minions{accepted: []string{"a"}}
-	s := &stalekey{host: engines.Host{Opts: data.NewMap("cachedir", dir), Minions: m, Log: logging.Discard()}, now: time.Now}
+	s := &stalekey{host: engines.Host{Opts: data.NewMap("cachedir", dir), Minions: m, Log: logging.Discard()},
+		now: time.Now}
 	if err := s.check(t.Context()); err == nil || len(m.deleted) > 0 {
 		t.Errorf("deleted %q, %v", m.deleted, err)
 	}
 }
 
 func TestOptions(t *testing.T) {
-	for _, options := range []*data.Map{data.NewMap("interval", int64(0)), data.NewMap("expire", "x"), data.NewMap("x", int64(1))} {
+	for _, options := range []*data.Map{data.NewMap("interval", int64(0)), data.NewMap("expire", "x"),
+		data.NewMap("x", int64(1))} {
 		if _, err := New(engines.Host{}, options); err == nil {
 			t.Errorf("%s is accepted", data.Repr(options))
 		}

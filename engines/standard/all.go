@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/engines/testengine"
 )
 
-// Engines returns the engines of a master by their names in the option engines. Some have a second name,
-// that of Salt's file.
+// Engines returns the engines of a master by their names in the option engines. Some have a second
+// name, that of Salt's file.
 func Engines() map[string]engines.Make {
 	all := shared()
 	all["redis"], all["redis_sentinel"] = redissentinel.New, redissentinel.New

@@ -13,7 +13,8 @@ import (
 // Each engine names an unknown option, and none of a master only is silent on a minion.
 func TestEngines(t *testing.T) {
 	for name, maker := range Engines() {
-		if _, err := maker(engines.Host{}, data.NewMap("nonsense", true)); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		if _, err := maker(engines.Host{}, data.NewMap("nonsense", true)); err == nil ||
+			!strings.Contains(err.Error(), "nonsense") {
 			t.Errorf("%s with an unknown option: %v", name, err)
 		}
 	}
@@ -34,7 +35,8 @@ func TestEngines(t *testing.T) {
 		t.Errorf("a wrong option: %v", err)
 	}
 	var f *config.Finding
-	if err := engines.Check([]any{"webhok"}, Engines()); !errors.As(err, &f) || !strings.Contains(err.Error(), "webhook") {
+	if err := engines.Check([]any{"webhok"}, Engines()); !errors.As(err, &f) || !strings.Contains(err.Error(),
+		"webhook") {
 		t.Errorf("an unknown engine: %v", err)
 	}
 }

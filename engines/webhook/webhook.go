@@ -4,11 +4,12 @@
 //	engines:
 //	  - webhook: {address: 192.0.2.7, port: 8000, ssl_crt: /etc/pki/hook.crt, ssl_key: /etc/pki/hook.key}
 //
-// Nobody has to log in: whoever reaches the port can fire events below salt/engines/hook/. A POST to /TAG fires
-// salt/engines/hook/TAG with the headers and the body. A minion sends the event to its masters.
+// Nobody has to log in: whoever reaches the port can fire events below salt/engines/hook/. A POST
+// to /TAG fires salt/engines/hook/TAG with the headers and the body. A minion sends the event to
+// its masters.
 //
-// Differences from Salt: a body may have 1 MiB, and a certificate without a key, or a key alone, is an
-// error.
+// Differences from Salt: a body may have 1 MiB, and a certificate without a key, or a key alone, is
+// an error.
 package webhook
 
 import (

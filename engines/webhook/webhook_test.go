@@ -121,7 +121,8 @@ func TestRequests(t *testing.T) {
 		}
 		e := <-events
 		headers := e.body.Value("headers").(*data.Map)
-		if e.tag != c.Event.Tag || e.body.Value("body") != c.Event.Data.Body || headers.Len() != len(c.Event.Data.Headers) {
+		if e.tag != c.Event.Tag || e.body.Value("body") != c.Event.Data.Body ||
+			headers.Len() != len(c.Event.Data.Headers) {
 			t.Errorf("%q fires %s %s, want %v", c.Request, e.tag, data.Repr(e.body), *c.Event)
 		}
 		for name, value := range c.Event.Data.Headers {
@@ -158,7 +159,8 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%s is accepted", data.Repr(options))
 		}
 	}
-	run, err := New(engines.Host{Log: logging.Discard()}, data.NewMap("ssl_crt", "/nothing", "ssl_key", "/nothing"))
+	run, err := New(engines.Host{Log: logging.Discard()}, data.NewMap("ssl_crt", "/nothing", "ssl_key",
+		"/nothing"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@
 // interfaces: Salt's words for yes and no, its errors, the checks of addresses, and the options of
 // ethtool.
 //
-// sysconfig.go has what Red Hat's and SUSE's files share. The sources are salt/modules/debian_ip.py,
-// rh_ip.py and suse_ip.py, and salt/utils/validate/net.py.
+// sysconfig.go has what Red Hat's and SUSE's files share. The sources are
+// salt/modules/debian_ip.py, rh_ip.py and suse_ip.py, and salt/utils/validate/net.py.
 package netconf
 
 import (
@@ -74,9 +74,9 @@ func joined(values []any) string {
 // Any returns words as values.
 func Any(words ...string) []any { return data.Values(words) }
 
-// Checked returns a copy of settings after a check of them and of the interface's name, which is part
-// of file names and command lines. A line end at the end of a text is removed; one inside is an
-// error.
+// Checked returns a copy of settings after a check of them and of the interface's name, which is
+// part of file names and command lines. A line end at the end of a text is removed; one inside is
+// an error.
 func Checked(iface string, settings *data.Map) (*data.Map, error) {
 	if err := Name(iface); err != nil {
 		return nil, err
@@ -226,13 +226,15 @@ func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 	listed, ok := lower(settings).Get("routes")
 	list, is := listed.([]any)
 	if !ok || !is {
-		return nil, Attribute("Invalid option -- Route interface: %s, Option: routes, Expected: [List of routes]", iface)
+		return nil, Attribute("Invalid option -- Route interface: %s, Option: routes, Expected: [List of routes]",
+			iface)
 	}
 	var routes []*data.Map
 	for _, v := range list {
 		route, is := v.(*data.Map)
 		if !is || !data.Truth(route.Value("ipaddr")) {
-			return nil, Attribute("Invalid option -- Route interface: %s, Option: ipaddr, Expected: [the network of each route]", iface)
+			return nil, Attribute("Invalid option -- Route interface: %s, Option: ipaddr, "+
+				"Expected: [the network of each route]", iface)
 		}
 		routes = append(routes, route)
 	}

@@ -13,7 +13,8 @@ func TestAddresses(t *testing.T) {
 		v4, v6, mask, mac bool
 	}{
 		{v: "10.0.0.1", v4: true}, {v: "10.0.0.1/24", v4: true}, {v: "10.0.0.1/0"}, {v: "10.0.0.1/33"}, {v: "10.0.0.01"},
-		{v: "::1", v6: true}, {v: "::1/128", v6: true}, {v: "::1/129"}, {v: "fe80::1%eth0"}, {v: "::ffff:10.0.0.1", v6: true},
+		{v: "::1", v6: true}, {v: "::1/128", v6: true}, {v: "::1/129"}, {v: "fe80::1%eth0"}, {v: "::ffff:10.0.0.1",
+			v6: true},
 		{v: "255.255.255.0", v4: true, mask: true}, {v: "255.0.255.0", v4: true}, {v: "255.255.64.0", v4: true},
 		{v: "aa:bb:cc:dd:ee:ff", mac: true}, {v: "A-B-C-D-E-F", mac: true}, {v: "aa:bb-cc:dd:ee:ff"}, {v: "aa:bb:cc:dd:ee"},
 		{v: int64(5)}, {v: nil}, {v: "x/y"}, {v: ""},
@@ -43,7 +44,8 @@ func TestSwitches(t *testing.T) {
 }
 
 func TestQuotes(t *testing.T) {
-	for in, want := range map[string]string{`"a"`: "a", `'a'`: "a", `"a'`: `"a'`, "": "", `"`: `"`, "aa": "aa", `""`: ""} {
+	for in, want := range map[string]string{`"a"`: "a", `'a'`: "a", `"a'`: `"a'`, "": "", `"`: `"`, "aa": "aa",
+		`""`: ""} {
 		if got := Unquoted(in); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}

@@ -1,16 +1,16 @@
-// Package debianip is Salt's module ip for Debian and its kin: /etc/network/interfaces and the scripts
-// beside it (salt/modules/debian_ip.py and templates/debian_ip).
+// Package debianip is Salt's module ip for Debian and its kin: /etc/network/interfaces and the
+// scripts beside it (salt/modules/debian_ip.py and templates/debian_ip).
 //
-// As in Salt, building an interface writes all interfaces anew into /etc/network/interfaces, with those of
-// interfaces.d: comments, source lines and unknown options are lost. Numbers
-// among the options of bonds, bridges and ethtool are left out, only texts are written.
+// As in Salt, building an interface writes all interfaces anew into /etc/network/interfaces, with
+// those of interfaces.d: comments, source lines and unknown options are lost. Numbers among the
+// options of bonds, bridges and ethtool are left out, only texts are written.
 //
 // Differences from Salt: test mode installs no packages, switches no services, and returns what a
-// real run returns. The type source has lines in
-// test mode, too. Values hold no line ends. Routes are read from the file that
-// build_routes writes, also for names with dots. The settings of the system name the host as in
-// /etc/hostname if that is the wanted name, and search domains as words; resolv.conf gets no
-// blank lines. Debian 5 is not supported. A restart of the network does not wait two seconds.
+// real run returns. The type source has lines in test mode, too. Values hold no line ends. Routes
+// are read from the file that build_routes writes, also for names with dots. The settings of the
+// system name the host as in /etc/hostname if that is the wanted name, and search domains as words;
+// resolv.conf gets no blank lines. Debian 5 is not supported. A restart of the network does not
+// wait two seconds.
 package debianip
 
 import (
@@ -103,8 +103,8 @@ type buildArgs struct {
 }
 
 // buildInterface writes an interface and returns its lines. iface_type is eth, bond, bridge, slave,
-// vlan, pppoe or source. With filename, it writes the interface alone into a file
-// of that name in /etc/network/interfaces.d. With test, it returns the lines only.
+// vlan, pppoe or source. With filename, it writes the interface alone into a file of that name in
+// /etc/network/interfaces.d. With test, it returns the lines only.
 //
 // CLI Example:
 //
@@ -115,7 +115,8 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 		return nil, err
 	}
 	kind := strings.ToLower(a.IfaceType)
-	known := []string{"eth", "bond", "alias", "clone", "ipsec", "dialup", "bridge", "slave", "vlan", "pppoe", "source"}
+	known := []string{"eth", "bond", "alias", "clone", "ipsec", "dialup", "bridge", "slave", "vlan", "pppoe",
+		"source"}
 	if !slices.Contains(known, kind) {
 		return nil, netconf.Invalid(a.Iface, kind, netconf.Any(known...)...)
 	}
@@ -243,8 +244,8 @@ func (m *module) getInterface(_ context.Context, a ifaceArgs) (any, error) {
 	return split(own.text(a.Iface)), nil
 }
 
-// buildBond writes the options of the kernel module for a bond, loads the module, installs ifenslave,
-// and returns the lines of the file. With test, it returns the lines only.
+// buildBond writes the options of the kernel module for a bond, loads the module, installs
+// ifenslave, and returns the lines of the file. With test, it returns the lines only.
 //
 // CLI Example:
 //
@@ -293,9 +294,9 @@ func (m *module) getBond(_ context.Context, a ifaceArgs) (any, error) {
 	return m.read(modprobe + "/" + a.Iface + ".conf"), nil
 }
 
-// buildRoutes writes the scripts that add and delete the routes of an interface, and returns the lines
-// of both. Each route has ipaddr, and may have name, netmask, gateway and metric. With
-// test, it returns the lines only.
+// buildRoutes writes the scripts that add and delete the routes of an interface, and returns the
+// lines of both. Each route has ipaddr, and may have name, netmask, gateway and metric. With test,
+// it returns the lines only.
 //
 // CLI Example:
 //

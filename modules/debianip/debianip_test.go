@@ -13,7 +13,8 @@ import (
 
 func options() hostfiles.Options {
 	return hostfiles.Options{Plugin: debianip.Plugin(), Answers: hostfiles.Network(),
-		Dirs: []string{"etc/network/interfaces.d", "etc/network/if-up.d", "etc/network/if-down.d", "etc/modprobe.d", "etc/default", "etc/ppp/peers"}}
+		Dirs: []string{"etc/network/interfaces.d", "etc/network/if-up.d", "etc/network/if-down.d",
+			"etc/modprobe.d", "etc/default", "etc/ppp/peers"}}
 }
 
 // testdata/calls.json has the results of Salt 3006.18, the files it wrote, and the modules it called.
@@ -22,7 +23,8 @@ func TestCalls(t *testing.T) { hostfiles.Check(t, "testdata/calls.json", options
 func host(t *testing.T) *hostfiles.Host {
 	t.Helper()
 	o := options()
-	h := hostfiles.NewHost(t, data.NewMap("os_family", "Debian", "os", "Debian", "osfullname", "Debian", "osrelease", "12"), o)
+	h := hostfiles.NewHost(t, data.NewMap("os_family", "Debian", "os", "Debian", "osfullname", "Debian",
+		"osrelease", "12"), o)
 	h.Dirs(t, o.Dirs...)
 	return h
 }
@@ -31,14 +33,17 @@ func host(t *testing.T) *hostfiles.Host {
 func TestModes(t *testing.T) {
 	h := host(t)
 	for _, call := range [][]any{
-		{"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp", "provider", "isp", "user", "u", "password", "p")},
+		{"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp", "provider", "isp", "user",
+			"u", "password", "p")},
 		{"ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{data.NewMap("ipaddr", "10.0.0.0")})},
 	} {
-		if _, err := h.Registry.Invoke(t.Context(), call[0].(string), call[1].([]any), call[2].(*data.Map)); err != nil {
+		if _, err := h.Registry.Invoke(t.Context(), call[0].(string), call[1].([]any),
+			call[2].(*data.Map)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]os.FileMode{"etc/ppp/peers/isp": 0o600, "etc/network/if-up.d/route-eth0": 0o755,
+	for path, want := range map[string]os.FileMode{"etc/ppp/peers/isp": 0o600,
+		"etc/network/if-up.d/route-eth0":   0o755,
 		"etc/network/if-down.d/route-eth0": 0o755, "etc/network/interfaces": 0o644} {
 		if info, err := os.Stat(filepath.Join(h.Root, path)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has %v, %v, want %v", path, info, err, want)
@@ -50,17 +55,22 @@ func TestModes(t *testing.T) {
 func TestRefused(t *testing.T) {
 	h := host(t)
 	for text, call := range map[string][]any{
-		"Option: mode":           {"ip.build_interface", []any{"bond0", "bond", true}, data.NewMap("slaves", "eth1")},
-		"not written by Salt":    {"ip.build_interface", []any{"x", "alias", true}, nil},
-		"Option: provider":       {"ip.build_interface", []any{"dsl0", "pppoe", true}, nil},
-		"source is a required":   {"ip.build_interface", []any{"source", "source", true}, nil},
-		"name of an interface":   {"ip.build_interface", []any{"a/b", "eth", true}, nil},
-		"'../x' is not":          {"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp", "provider", "../x", "user", "u")},
-		"more than one line":     {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("up_cmds", []any{"a\nb"})},
-		"'-x' is not":            {"ip.up", []any{"-x", "eth"}, nil},
-		"'../../x' is not":       {"ip.get_bond", []any{"../../x"}, nil},
-		"the network of each":    {"ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{data.NewMap("name", "x")})},
-		"interfaces.d/no cannot": {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("filename", "no/x")},
+		"Option: mode": {"ip.build_interface", []any{"bond0", "bond", true}, data.NewMap("slaves",
+			"eth1")},
+		"not written by Salt":  {"ip.build_interface", []any{"x", "alias", true}, nil},
+		"Option: provider":     {"ip.build_interface", []any{"dsl0", "pppoe", true}, nil},
+		"source is a required": {"ip.build_interface", []any{"source", "source", true}, nil},
+		"name of an interface": {"ip.build_interface", []any{"a/b", "eth", true}, nil},
+		"'../x' is not": {"ip.build_interface", []any{"dsl0", "pppoe", true}, data.NewMap("proto", "ppp",
+			"provider", "../x", "user", "u")},
+		"more than one line": {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("up_cmds",
+			[]any{"a\nb"})},
+		"'-x' is not":      {"ip.up", []any{"-x", "eth"}, nil},
+		"'../../x' is not": {"ip.get_bond", []any{"../../x"}, nil},
+		"the network of each": {"ip.build_routes", []any{"eth0"}, data.NewMap("routes",
+			[]any{data.NewMap("name", "x")})},
+		"interfaces.d/no cannot": {"ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("filename",
+			"no/x")},
 	} {
 		kwargs, _ := call[2].(*data.Map)
 		before := h.Files(t)
@@ -83,7 +93,8 @@ func TestLineEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := h.Registry.Invoke(t.Context(), "ip.get_interface", []any{"eth0"}, nil); err != nil || !data.Equal(got, built) {
+	if got, err := h.Registry.Invoke(t.Context(), "ip.get_interface", []any{"eth0"}, nil); err != nil ||
+		!data.Equal(got, built) {
 		t.Errorf("read %s, %v, built %s", data.Repr(got), err, data.Repr(built))
 	}
 }

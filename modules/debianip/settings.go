@@ -32,7 +32,8 @@ func (m *module) values(opts *data.Map, kind string, enabled bool, iface string)
 	for key, v := range opts.All() {
 		own.set(data.Str(key), v)
 	}
-	for _, name := range []string{"up_cmds", "pre_up_cmds", "post_up_cmds", "down_cmds", "pre_down_cmds", "post_down_cmds"} {
+	for _, name := range []string{"up_cmds", "pre_up_cmds", "post_up_cmds", "down_cmds", "pre_down_cmds",
+		"post_down_cmds"} {
 		if v, ok := opts.Get(name); ok {
 			own.families["inet"].Set(name, v)
 			own.families["inet6"].Set(name, v)
@@ -132,7 +133,8 @@ func pppoe(of, opts *data.Map, iface string) error {
 	if !data.Truth(opts.Value("provider")) {
 		return netconf.Invalid(iface, "provider", netconf.Switches...)
 	}
-	for _, name := range []string{"noipdefault", "usepeerdns", "defaultroute", "hide-password", "noauth", "persist",
+	for _, name := range []string{"noipdefault", "usepeerdns", "defaultroute", "hide-password", "noauth",
+		"persist",
 		"noaccomp"} {
 		v, ok := opts.Get(name)
 		switch {
@@ -233,7 +235,8 @@ func setCarrier(bond, opts *data.Map, iface string) error {
 func bondNumber(bond, opts *data.Map, iface, name string) error {
 	v, ok := opts.Get(name)
 	if !ok {
-		bond.Set(name, map[string]string{"ad_select": "0", "miimon": "100", "arp_interval": "250", "downdelay": "200",
+		bond.Set(name, map[string]string{"ad_select": "0", "miimon": "100", "arp_interval": "250",
+			"downdelay": "200",
 			"lacp_rate": "0", "updelay": "0"}[name])
 		return nil
 	}

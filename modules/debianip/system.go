@@ -22,7 +22,8 @@ type system struct {
 // lines returns the settings as Salt shows them.
 func (s system) lines() []any {
 	f := &netconf.File{}
-	for _, entry := range [][2]string{{"NETWORKING", s.networking}, {"HOSTNAME", s.hostname}, {"DOMAIN", s.domain},
+	for _, entry := range [][2]string{{"NETWORKING", s.networking}, {"HOSTNAME", s.hostname}, {"DOMAIN",
+		s.domain},
 		{"SEARCH", strings.Join(s.search, " ")}} {
 		if entry[1] != "" {
 			f.Put(entry[0], "", entry[1])
@@ -46,7 +47,10 @@ func (m *module) current() system {
 	src, _ = os.ReadFile(m.path(resolv)) //nolint:errcheck // nothing without the file
 	for line := range strings.Lines(string(src)) {
 		words := strings.Fields(line)
-		if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "#") || strings.HasPrefix(w, ";") }); i >= 0 {
+		if i := slices.IndexFunc(words, func(w string) bool {
+			return strings.HasPrefix(w, "#") ||
+				strings.HasPrefix(w, ";")
+		}); i >= 0 {
 			words = words[:i]
 		}
 		if len(words) == 0 {
@@ -72,8 +76,8 @@ func (m *module) byServices() bool {
 	return grains.Text("osfullname") == "Ubuntu" && err == nil && n >= 12
 }
 
-// getNetworkSettings returns whether the network is configured at boot, the host name and the domains, as
-// lines such as HOSTNAME=web1.
+// getNetworkSettings returns whether the network is configured at boot, the host name and the
+// domains, as lines such as HOSTNAME=web1.
 //
 // CLI Example:
 //

@@ -56,13 +56,14 @@ func (a *adapter) sourceText() string {
 	return text
 }
 
-// write writes an option: one line for a word or a number, one for each item of a list. The servers of
-// dns_nameservers share a line.
+// write writes an option: one line for a word or a number, one for each item of a list. The servers
+// of dns_nameservers share a line.
 func write(b *strings.Builder, option string, v any) {
 	if !data.Truth(v) {
 		return
 	}
-	name := map[string]string{"addresses": "address", "hwaddr": "hwaddress", "up_cmds": "up", "down_cmds": "down",
+	name := map[string]string{"addresses": "address", "hwaddr": "hwaddress", "up_cmds": "up",
+		"down_cmds":   "down",
 		"pre_up_cmds": "pre-up", "post_up_cmds": "post-up", "pre_down_cmds": "pre-down",
 		"post_down_cmds": "post-down", "master": "bond-master", "accept_ra": "accept_ra"}[option]
 	if name == "" {

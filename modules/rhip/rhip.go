@@ -3,8 +3,8 @@
 //
 // Differences from Salt: test mode installs no packages and sets no parameters of the kernel.
 // Values hold no line ends. A release without such files is an error, and so are types of
-// interfaces that Salt accepts but cannot write. Texts in dns and domain are split into
-// words. The setting enable_ipv6 of the system may be False.
+// interfaces that Salt accepts but cannot write. Texts in dns and domain are split into words. The
+// setting enable_ipv6 of the system may be False.
 package rhip
 
 import (
@@ -35,7 +35,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	grains := env.GrainsNow()
 	if grains.Text("os_family") != "RedHat" || grains.Text("os") == "Amazon" && m.major() < 2 {
-		return nil, errors.New("The rh_ip execution module cannot be loaded: this module is only available on" + //nolint:staticcheck // Salt's text
+		return nil, errors.New("The rh_ip execution module cannot be loaded: this module is only available on" +
+			//nolint:staticcheck // Salt's text
 			" RHEL/Fedora based distributions.")
 	}
 	return &loader.Module{Funcs: []loader.Func{
@@ -98,8 +99,7 @@ type buildArgs struct {
 }
 
 // buildInterface writes the file of an interface and returns its lines. iface_type is eth, bond,
-// team, teamport, bridge, slave, vlan, ipip, ib or alias. With test, it returns the lines
-// only.
+// team, teamport, bridge, slave, vlan, ipip, ib or alias. With test, it returns the lines only.
 //
 // CLI Example:
 //
@@ -198,7 +198,7 @@ func (m *module) getInterface(_ context.Context, a ifaceArgs) (any, error) {
 //
 // CLI Example:
 //
-//	salt '*' ip.build_routes eth0 routes='[{"ipaddr": "10.2.0.0", "netmask": "255.255.0.0", "gateway": "10.1.0.1"}]'
+//	salt '*' ip.build_routes eth0 routes='[{"ipaddr": "10.2.0.0", "netmask": "16", "gateway": "10.1.0.1"}]'
 func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
 	opts, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
@@ -250,8 +250,8 @@ func (m *module) getRoutes(_ context.Context, a ifaceArgs) (any, error) {
 	return m.routes(a.Iface), nil
 }
 
-// down takes an interface down with ifdown and returns the output. Slaves and ports are left to their
-// master.
+// down takes an interface down with ifdown and returns the output. Slaves and ports are left to
+// their master.
 //
 // CLI Example:
 //
@@ -301,8 +301,8 @@ func (m *module) applyNetworkSettings(ctx context.Context, a settingsArgs) (any,
 	return named && restarted, err
 }
 
-// buildNetworkSettings writes /etc/sysconfig/network and returns its lines. With test, it returns the
-// lines only. With retain_settings, other settings of the file stay.
+// buildNetworkSettings writes /etc/sysconfig/network and returns its lines. With test, it returns
+// the lines only. With retain_settings, other settings of the file stay.
 //
 // CLI Example:
 //

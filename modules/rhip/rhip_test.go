@@ -29,11 +29,13 @@ func TestDeviations(t *testing.T) {
 	for text, call := range map[string][]any{
 		"release 10.0 has no files": {"10.0", "ip.build_interface", []any{"eth0", "eth", true}, nil},
 		"not written by Salt":       {"9.3", "ip.build_interface", []any{"eth0", "clone", true}, nil},
-		"ipv4 CIDR is invalid":      {"9.3", "ip.build_interface", []any{"eth0", "eth", true}, data.NewMap("ipaddrs", []any{"10.0.0.1"})},
-		"Positive integer":          {"9.3", "ip.build_interface", []any{"eth0", "vlan", true}, data.NewMap("vlan_id", "5")},
-		"Setting: networking":       {"9.3", "ip.build_network_settings", []any{}, data.NewMap("hostname", "a")},
-		"the network of each":       {"9.3", "ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{"x"})},
-		"name of an interface":      {"9.3", "ip.down", []any{"a;b/c", "eth"}, nil},
+		"ipv4 CIDR is invalid": {"9.3", "ip.build_interface", []any{"eth0", "eth", true},
+			data.NewMap("ipaddrs", []any{"10.0.0.1"})},
+		"Positive integer": {"9.3", "ip.build_interface", []any{"eth0", "vlan", true},
+			data.NewMap("vlan_id", "5")},
+		"Setting: networking":  {"9.3", "ip.build_network_settings", []any{}, data.NewMap("hostname", "a")},
+		"the network of each":  {"9.3", "ip.build_routes", []any{"eth0"}, data.NewMap("routes", []any{"x"})},
+		"name of an interface": {"9.3", "ip.down", []any{"a;b/c", "eth"}, nil},
 	} {
 		h := host(call[0].(string))
 		kwargs, _ := call[3].(*data.Map)

@@ -11,7 +11,8 @@ import (
 )
 
 // values returns the values of the file of an interface.
-func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map, error) {
+func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map,
+	error) {
 	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Opts: opts, Test: test,
 		Result: data.NewMap("name", a.Iface)}
 	if v, ok := opts.Get("proto"); ok {
@@ -140,8 +141,8 @@ func switches(s *netconf.Sysconfig, enabled bool) error {
 	return s.Switches("userctl", "nm_controlled")
 }
 
-// networkValues returns the values of /etc/sysconfig/network. Values have the quotes of the
-// current entry NETWORKING unless that is given.
+// networkValues returns the values of /etc/sysconfig/network. Values have the quotes of the current
+// entry NETWORKING unless that is given.
 func networkValues(opts, current *data.Map) (*data.Map, error) {
 	values := data.NewMap()
 	if data.Truth(opts.Value("retain_settings")) {

@@ -11,8 +11,10 @@ import (
 )
 
 // values returns the values of the file of an interface.
-func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map, error) {
-	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Opts: opts, Test: test, Result: data.NewMap()}
+func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map,
+	error) {
+	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Opts: opts, Test: test,
+		Result: data.NewMap()}
 	if v, ok := opts.Get("proto"); ok {
 		known := []string{"static", "dhcp", "dhcp4", "dhcp6", "autoip", "dhcp+autoip", "auto6", "6to4", "none"}
 		if !netconf.IsOneOf(v, known...) {
@@ -92,7 +94,8 @@ var (
 		netconf.Quoted(`'`, "NAME", "nickname", "STARTMODE", "startmode", "BOOTPROTO", "proto", "UUID", "uuid",
 			"VLAN", "vlan", "IPADDR", "ipaddr", "NETMASK", "netmask"),
 		netconf.Quoted(`"`, "PREFIXLEN", "prefix"))
-	routing = netconf.Quoted(`"`, "CLONENUM_START", "clonenum_start", "GATEWAY", "gateway", "ARPCHECK", "arpcheck",
+	routing = netconf.Quoted(`"`, "CLONENUM_START", "clonenum_start", "GATEWAY", "gateway", "ARPCHECK",
+		"arpcheck",
 		"SRCADDR", "srcaddr", "DEFROUTE", "defroute", "BRIDGE", "bridge", "STP", "stp")
 	limits  = netconf.Quoted(`'`, "MTU", "mtu", "ZONE", "zone", "BONDING_MODULE_OPTS", "bonding")
 	devices = netconf.Quoted(`'`, "ETHTOOL_OPTIONS", "ethtool", "ETHERDEVICE", "phys_dev", "VLAN_ID", "vlan_id")

@@ -2,8 +2,8 @@
 // (salt/modules/suse_ip.py and templates/suse_ip).
 //
 // Differences from Salt: test mode installs no packages and sets no parameters of the kernel.
-// Values hold no line ends. Types of interfaces that Salt accepts but cannot write are
-// errors. The error for the option ipv6addr names the address.
+// Values hold no line ends. Types of interfaces that Salt accepts but cannot write are errors. The
+// error for the option ipv6addr names the address.
 package suseip
 
 import (
@@ -32,7 +32,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	if env.GrainsNow().Text("os_family") != "Suse" {
-		return nil, errors.New("The suse_ip execution module cannot be loaded: " + //nolint:staticcheck // Salt's text
+		return nil, errors.New("The suse_ip execution module cannot be loaded: " +
+			//nolint:staticcheck // Salt's text
 			"this module is only available on SUSE based distributions.")
 	}
 	return &loader.Module{Funcs: []loader.Func{
@@ -84,7 +85,8 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 		return nil, err
 	}
 	kind := strings.ToLower(a.IfaceType)
-	known := []string{"eth", "bond", "alias", "clone", "ipsec", "dialup", "bridge", "slave", "vlan", "ipip", "ib"}
+	known := []string{"eth", "bond", "alias", "clone", "ipsec", "dialup", "bridge", "slave", "vlan", "ipip",
+		"ib"}
 	if !slices.Contains(known, kind) {
 		return nil, netconf.Invalid(a.Iface, kind, netconf.Any(known...)...)
 	}
@@ -155,8 +157,8 @@ func routesFile(iface string) string {
 }
 
 // buildRoutes writes the routes of an interface and returns the lines of the file. The name routes
-// stands for the routes of the whole system. Each route has ipaddr, and may have name,
-// netmask, gateway, dev and metric. With test, it returns the lines only.
+// stands for the routes of the whole system. Each route has ipaddr, and may have name, netmask,
+// gateway, dev and metric. With test, it returns the lines only.
 //
 // CLI Example:
 //
@@ -238,9 +240,9 @@ func (m *module) applyNetworkSettings(ctx context.Context, a settingsArgs) (any,
 	return named && reloaded, err
 }
 
-// buildNetworkSettings writes /etc/sysconfig/network/config, runs netconfig, and returns the lines of
-// the file. With test, it returns the lines only. With retain_settings, other settings of
-// the file stay.
+// buildNetworkSettings writes /etc/sysconfig/network/config, runs netconfig, and returns the lines
+// of the file. With test, it returns the lines only. With retain_settings, other settings of the
+// file stay.
 //
 // CLI Example:
 //
@@ -257,7 +259,8 @@ func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any,
 	if err := netconf.Write(m.path(settings), text, 0o644); err != nil {
 		return nil, err
 	}
-	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"netconfig", "update", "-f"}}); err != nil {
+	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"netconfig", "update",
+		"-f"}}); err != nil {
 		return nil, err
 	}
 	return netconf.ReadLines(m.path(settings)), nil

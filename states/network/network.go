@@ -1,8 +1,8 @@
 // Package network is Salt's state network: interfaces, routes and the settings of the network
 // (salt/states/network.py). It uses the module ip.
 //
-// Differences from Salt: a state fails if slaves are missing in a bond and the program ifenslave is not
-// installed. The slaves of a bond are read from a file and not by cat.
+// Differences from Salt: a state fails if slaves are missing in a bond and the program ifenslave is
+// not installed. The slaves of a bond are read from a file and not by cat.
 package network
 
 import (
@@ -80,7 +80,8 @@ func (m *module) keep(ctx context.Context, ret, kwargs *data.Map, p part) (chang
 	}
 	is, diff := data.Truth(old), ""
 	if is {
-		diff = strings.Join(difflib.Unified(data.Texts(data.ListOf(old)), data.Texts(data.ListOf(now)), "", "", ""), "\n")
+		diff = strings.Join(difflib.Unified(data.Texts(data.ListOf(old)), data.Texts(data.ListOf(now)), "", "",
+			""), "\n")
 	}
 	switch {
 	case change.Test(ctx) && is:
@@ -103,8 +104,8 @@ func (m *module) ask(ctx context.Context, call []any, kwargs *data.Map) (any, er
 	return m.env.Call(ctx, "ip."+data.Str(call[0]), call[1:], kwargs)
 }
 
-// managed keeps the configuration of a network interface, and brings it up or down. All other arguments
-// are options of the interface.
+// managed keeps the configuration of a network interface, and brings it up or down. All other
+// arguments are options of the interface.
 //
 // enabled
 //
@@ -205,7 +206,8 @@ func (m *module) restart(ctx context.Context, ret *data.Map, changed bool) (any,
 }
 
 // turn brings the interface up or down, and adds the slaves of a bond.
-func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind string, opts *data.Map) (any, error) {
+func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind string, opts *data.Map) (any,
+	error) {
 	up, err := m.upOrDown(ctx, ret, a, kind, opts)
 	if err != nil {
 		ret.Set("result", false)
@@ -224,7 +226,8 @@ func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind st
 }
 
 // upOrDown runs ifup and ifdown as needed, and returns whether the interface was up before.
-func (m *module) upOrDown(ctx context.Context, ret *data.Map, a managedArgs, kind string, opts *data.Map) (bool, error) {
+func (m *module) upOrDown(ctx context.Context, ret *data.Map, a managedArgs, kind string,
+	opts *data.Map) (bool, error) {
 	known, err := loader.CallAs[*data.Map](ctx, m.env, "network.interfaces", nil, nil)
 	if err != nil {
 		return false, err
@@ -287,9 +290,13 @@ func (m *module) enslave(ctx context.Context, ret *data.Map, name string, slaves
 	if text, ok := slaves.(string); ok {
 		wanted = strings.Fields(text)
 	}
-	src, _ := os.ReadFile(filepath.Join("/", m.env.Root, "sys/class/net", name, "bonding/slaves")) //nolint:errcheck // none
+	src, _ := os.ReadFile(filepath.Join("/", m.env.Root, "sys/class/net", name,
+		"bonding/slaves")) //nolint:errcheck // none
 	present := strings.Fields(string(src))
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(s string) bool { return slices.Contains(present, s) })
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(s string) bool {
+		return slices.Contains(present,
+			s)
+	})
 	if len(missing) == 0 {
 		return nil
 	}
@@ -312,8 +319,8 @@ func (m *module) enslave(ctx context.Context, ret *data.Map, name string, slaves
 	return nil
 }
 
-// routes keeps the static routes of an interface. routes is their list; each has ipaddr, and may have
-// name, netmask and gateway.
+// routes keeps the static routes of an interface. routes is their list; each has ipaddr, and may
+// have name, netmask and gateway.
 //
 // Example:
 //
@@ -335,9 +342,9 @@ func (m *module) routes(ctx context.Context, a settingsArgs) (any, error) {
 	})
 }
 
-// system keeps the settings of the network of the whole system, such as hostname, gateway and enabled. With
-// apply_hostname, it changes the host name, with require_reboot it does not restart the
-// network. With retain_settings, other settings stay.
+// system keeps the settings of the network of the whole system, such as hostname, gateway and
+// enabled. With apply_hostname, it changes the host name, with require_reboot it does not restart
+// the network. With retain_settings, other settings stay.
 //
 // Example:
 //

@@ -17,9 +17,10 @@ import (
 )
 
 var dirs = map[string][]string{
-	"debian_ip": {"etc/network/interfaces.d", "etc/network/if-up.d", "etc/network/if-down.d", "etc/modprobe.d", "etc/default"},
-	"rh_ip":     {"etc/sysconfig/network-scripts"},
-	"suse_ip":   {"etc/sysconfig/network"},
+	"debian_ip": {"etc/network/interfaces.d", "etc/network/if-up.d", "etc/network/if-down.d", "etc/modprobe.d",
+		"etc/default"},
+	"rh_ip":   {"etc/sysconfig/network-scripts"},
+	"suse_ip": {"etc/sysconfig/network"},
 }
 
 // A host has the state network over a module ip.
@@ -44,7 +45,8 @@ func newHost(t *testing.T, module string, grains any) *host {
 	h := &host{Host: hostfiles.NewHost(t, grains, hostfiles.Options{Plugin: ip, Answers: hostfiles.Network()})}
 	h.Dirs(t, dirs[module]...)
 	of := h.Registry.Env()
-	env := &loader.Env{Root: h.Root, Opts: of.Opts, Grains: of.Grains, Functions: h.Registry, Call: h.Registry.Invoke}
+	env := &loader.Env{Root: h.Root, Opts: of.Opts, Grains: of.Grains, Functions: h.Registry,
+		Call: h.Registry.Invoke}
 	states, err := loader.NewRegistry(env, []loader.Plugin{network.Plugin()})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +120,8 @@ func TestSteps(t *testing.T) {
 }
 
 func grains(family string) *data.Map {
-	return data.NewMap("os_family", family, "os", family, "osfullname", family, "osrelease", "12", "osmajorrelease", int64(12))
+	return data.NewMap("os_family", family, "os", family, "osfullname", family, "osrelease", "12",
+		"osmajorrelease", int64(12))
 }
 
 // In test mode no package is installed and no service is switched. On Debian the settings of the
@@ -137,7 +140,8 @@ func TestDebian(t *testing.T) {
 			if ret.Value("result") != want || (changes > 0) != (i == 1) {
 				t.Errorf("%s, run %d: %s", full, i, data.Repr(ret))
 			}
-			if text := data.Repr(called); i != 1 && i != 2 && (strings.Contains(text, "enable'") || strings.Contains(text, "disable'")) {
+			if text := data.Repr(called); i != 1 && i != 2 && (strings.Contains(text, "enable'") ||
+				strings.Contains(text, "disable'")) {
 				t.Errorf("%s, run %d calls %s", full, i, text)
 			}
 		}
@@ -177,7 +181,8 @@ func TestBridgeInTestMode(t *testing.T) {
 		kwargs := data.NewMap("type", "bridge")
 		for i, want := range []string{"[]", "", "", "[]"} {
 			ret, called := h.run(t, i == 0 || i == 3, "network.managed", "br0", kwargs)
-			if text := data.Repr(called); want != "" && text != want || want == "" && !strings.Contains(text, "sysctl.persist") {
+			if text := data.Repr(called); want != "" && text != want || want == "" && !strings.Contains(text,
+				"sysctl.persist") {
 				t.Errorf("%s run %d calls %s", module, i, text)
 			}
 			if i == 3 && ret.Value("result") != true {
@@ -209,7 +214,8 @@ func TestRefused(t *testing.T) {
 		h := newHost(t, module, g)
 		for _, name := range []string{"../x", "-x", "a\nb", "a b", ".."} {
 			for _, fun := range []string{"managed", "routes"} {
-				if ret, called := h.run(t, false, "network."+fun, name, data.NewMap("routes", []any{})); ret.Value("result") != false || len(called) > 0 {
+				if ret, called := h.run(t, false, "network."+fun, name, data.NewMap("routes",
+					[]any{})); ret.Value("result") != false || len(called) > 0 {
 					if fun == "managed" && module == "debian_ip" || ret.Value("result") != false {
 						t.Errorf("%s %s %q: %s %s", module, fun, name, data.Repr(ret), data.Repr(called))
 					}

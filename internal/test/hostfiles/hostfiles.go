@@ -1,10 +1,10 @@
 // Package hostfiles makes calls of modules that write files below a root directory and call other
 // modules, and compares the results, the files and these calls with Salt's.
 //
-// A file is a list of objects: fun, args and kwargs are the call, grains those of the host, files the
-// texts before it by their paths, bare whether the directories of the network are missing,
-// value Salt's result, or error the class and text of its exception, after the files after it, and called
-// the calls of other modules, each with its function and arguments.
+// A file is a list of objects: fun, args and kwargs are the call, grains those of the host, files
+// the texts before it by their paths, bare whether the directories of the network are missing,
+// value Salt's result, or error the class and text of its exception, after the files after it, and
+// called the calls of other modules, each with its function and arguments.
 package hostfiles
 
 import (
@@ -29,8 +29,8 @@ type Options struct {
 	Answers *data.Map
 }
 
-// Check makes the calls of a file, each of them twice: first in a fresh root, then over the files of the first
-// call, which must stay as they are.
+// Check makes the calls of a file, each of them twice: first in a fresh root, then over the files
+// of the first call, which must stay as they are.
 func Check(t *testing.T, file string, o Options) {
 	t.Helper()
 	src, err := os.ReadFile(file)

@@ -64,7 +64,8 @@ func TestWebhookOfAMinion(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for ctx.Err() == nil { // until the engine listens
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/deploy", port), strings.NewReader("x"))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/deploy",
+			port), strings.NewReader("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
