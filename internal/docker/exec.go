@@ -1,0 +1,113 @@
+package docker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Command is a program to run in a container.
+type Command struct {
+	Argv  []string
+	Env   []string // NAME=VALUE
+	Stdin []byte
+	User  string
+}
+
+// A Ran is the outcome of a Command.
+type Ran struct {
+	Code, PID      int64
+	Stdout, Stderr string
+}
+
+// Exec runs a program in a container and waits for it. The wait has no limit but that of ctx.
+func (c *Client) Exec(ctx context.Context, container string, cmd Command) (Ran, error) {
+	made, err := c.Call(ctx, Request{Method: http.MethodPost, Path: Path("containers", container, "exec"), Body: data.NewMap(
+		"AttachStdin", len(cmd.Stdin) > 0, "AttachStdout", true, "AttachStderr", true, "Tty", false,
+		"Cmd", data.Values(cmd.Argv), "Env", data.Values(cmd.Env), "User", cmd.User,
+	)})
+	if err != nil {
+		return Ran{}, err
+	}
+	m, _ := made.(*data.Map)
+	id, _ := m.Value("Id").(string)
+	if id == "" {
+		return Ran{}, errors.New("the engine names no exec instance")
+	}
+	var out, errs bytes.Buffer
+	if err := c.attach(ctx, Path("exec", id, "start"), cmd.Stdin, &out, &errs); err != nil {
+		return Ran{}, err
+	}
+	ended, err := c.Call(ctx, Request{Method: http.MethodGet, Path: Path("exec", id, "json")})
+	if err != nil {
+		return Ran{}, err
+	}
+	m, _ = ended.(*data.Map)
+	code, ok := m.Value("ExitCode").(int64)
+	if !ok {
+		return Ran{}, errors.New("the engine names no exit code of the program")
+	}
+	pid, _ := m.Value("Pid").(int64)
+	return Ran{Code: code, PID: pid, Stdout: out.String(), Stderr: errs.String()}, nil
+}
+
+// attach starts an exec instance on a connection of its own, writes its standard input and reads
+// what it prints. The API takes the connection over, which net/http's client cannot half close.
+func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, stderr io.Writer) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the engine: %w", err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	req, err := c.request(ctx, Request{Method: http.MethodPost, Path: path, Body: data.NewMap("Detach", false, "Tty", false),
+		Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"tcp"}}})
+	if err != nil {
+		return err
+	}
+	if err := req.Write(conn); err != nil {
+		return fmt.Errorf("start the program: %w", err)
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, req)
+	if err != nil {
+		return fmt.Errorf("start the program: %w", err)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		defer resp.Body.Close()
+		return refusal(resp)
+	}
+	var output io.Reader = r
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		output = resp.Body
+	}
+	fed := make(chan error, 1)
+	go func() { fed <- feed(conn, stdin) }()
+	err = Frames(output, stdout, stderr)
+	conn.Close() // a program that ended without reading its input leaves the writer waiting
+	<-fed        // its failure shows in what the program does
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// feed writes a program's standard input and ends it.
+func feed(conn net.Conn, stdin []byte) error {
+	if len(stdin) > 0 {
+		if _, err := conn.Write(stdin); err != nil {
+			return err
+		}
+		if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			return half.CloseWrite()
+		}
+	}
+	return nil
+}
