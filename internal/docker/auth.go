@@ -59,11 +59,12 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// A Config is docker's file config.json as far as it is about logins.
+// A Config is docker's file config.json as far as it is about logins and proxies.
 type Config struct {
 	auths   map[string]Login
 	helpers map[string]string // of single registries
 	store   string            // helper of all others
+	proxies map[string]string
 }
 
 // ParseConfig reads a config.json. Logins that cannot be read are left out, as docker does.
@@ -76,7 +77,12 @@ func ParseConfig(text string) (*Config, error) {
 	if !ok {
 		return nil, fmt.Errorf("it is no dictionary")
 	}
-	c := &Config{auths: map[string]Login{}, helpers: map[string]string{}}
+	c := &Config{auths: map[string]Login{}, helpers: map[string]string{}, proxies: map[string]string{}}
+	for name, v := range pairs(pairs(m.Value("proxies"))["default"]) {
+		if text, ok := v.(string); ok {
+			c.proxies[name] = text
+		}
+	}
 	c.store, _ = m.Value("credsStore").(string)
 	for registry, helper := range pairs(m.Value("credHelpers")) {
 		if name, ok := helper.(string); ok {
@@ -167,4 +173,20 @@ func ParseHelper(text string) (Login, error) {
 		return Login{Token: secret, Server: server}, nil
 	}
 	return Login{Username: user, Password: secret, Server: server}, nil
+}
+
+// proxyNames returns the names of proxies in config.json and those of their variables.
+func proxyNames() [][2]string {
+	return [][2]string{{"httpProxy", "http_proxy"}, {"httpsProxy", "https_proxy"}, {"ftpProxy", "ftp_proxy"}, {"noProxy", "no_proxy"}}
+}
+
+// Proxies returns the variables with the proxies that containers are to use, NAME=VALUE.
+func (c *Config) Proxies() []string {
+	var all []string
+	for _, name := range proxyNames() {
+		if v := c.proxies[name[0]]; v != "" {
+			all = append(all, name[1]+"="+v, strings.ToUpper(name[1])+"="+v)
+		}
+	}
+	return all
 }

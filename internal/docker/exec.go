@@ -19,6 +19,7 @@ type Command struct {
 	Env   []string // NAME=VALUE
 	Stdin []byte
 	User  string
+	Merge bool // Stdout gets standard error too, in the order of printing
 }
 
 // A Ran is the outcome of a Command.
@@ -42,7 +43,11 @@ func (c *Client) Exec(ctx context.Context, container string, cmd Command) (Ran, 
 		return Ran{}, errors.New("the engine names no exec instance")
 	}
 	var out, errs bytes.Buffer
-	if err := c.attach(ctx, Path("exec", id, "start"), cmd.Stdin, &out, &errs); err != nil {
+	second := &errs
+	if cmd.Merge {
+		second = &out
+	}
+	if err := c.attach(ctx, Path("exec", id, "start"), cmd.Stdin, &out, second); err != nil {
 		return Ran{}, err
 	}
 	ended, err := c.Call(ctx, Request{Method: http.MethodGet, Path: Path("exec", id, "json")})

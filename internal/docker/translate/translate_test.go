@@ -14,7 +14,7 @@ import (
 
 // TestSalt compares with Salt 3006.18 and docker 7.1 for Python. The cases are those of Salt's own tests and
 // further ones; each has the translated arguments or the error, and what differs in the body of the request from
-// that without arguments.
+// that without arguments. A few have no body: docker 7.1 drops mac_address, and two are Python's own errors.
 func TestSalt(t *testing.T) {
 	src, err := os.ReadFile("testdata/cases.json")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestSalt(t *testing.T) {
 			t.Errorf("%s\n got %s, %v\nwant %s", data.Repr(c.Value("args")), data.Repr(got), err, data.Repr(c.Value("result")))
 			continue
 		}
-		if c.Text("translator") == "container" {
+		if c.Has("body") || c.Has("bodyerror") {
 			checkBody(t, c, got, base)
 		}
 	}

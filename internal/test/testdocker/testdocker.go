@@ -146,6 +146,7 @@ var routes = []struct {
 	{"GET", `/containers/(.+)/changes`, (*Engine).changes},
 	{"GET", `/containers/(.+)/export`, (*Engine).export},
 	{"GET", `/containers/(.+)/archive`, (*Engine).getArchive},
+	{"HEAD", `/containers/(.+)/archive`, (*Engine).getArchive},
 	{"PUT", `/containers/(.+)/archive`, (*Engine).putArchive},
 	{"DELETE", `/containers/(.+)`, (*Engine).removeContainer},
 	{"POST", `/exec/(.+)/start`, (*Engine).startExec},
@@ -212,7 +213,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *Engine) note(c call, path string) {
-	if c.Method == http.MethodGet || strings.HasPrefix(path, "/exec/") {
+	if c.Method == http.MethodGet || c.Method == http.MethodHead || strings.HasPrefix(path, "/exec/") {
 		return
 	}
 	line := c.Method + " " + path
