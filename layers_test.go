@@ -39,6 +39,7 @@ var layers = [][]string{
 		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
 		"internal/vault", "modules/calls",
 		"internal/certificate/", "internal/extmods", "internal/netconf", "internal/packages", "internal/packages/", "internal/services",
+		"internal/certificate/", "internal/docker", "internal/docker/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
 		"modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/", "sdb", "sdb/"},

@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/modules/debianip"
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
+	"github.com/brineproject/brine/modules/docker"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
@@ -87,6 +88,7 @@ func extra(render.Brought) []loader.Plugin {
 		debianip.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),
+		docker.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),

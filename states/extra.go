@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/states/blockdev"
 	"github.com/brineproject/brine/states/composer"
 	"github.com/brineproject/brine/states/disk"
+	"github.com/brineproject/brine/states/docker"
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
@@ -68,6 +69,10 @@ func extra() []loader.Plugin {
 		blockdev.Plugin(),
 		composer.Plugin(),
 		disk.Plugin(),
+		docker.Container(),
+		docker.Image(),
+		docker.Network(),
+		docker.Volume(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),

@@ -109,7 +109,7 @@ func environmentTLS() (docker.TLS, bool) {
 // machine takes address and certificates from docker-machine if the option docker.machine names one.
 func (m *module) machine(ctx context.Context, s *settings) error {
 	name, err := calls.Option[any](ctx, m.env, "docker.machine", nil)
-	if err != nil || name == nil {
+	if err != nil || !data.Truth(name) {
 		return err
 	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"docker-machine", "inspect", "--", data.Str(name)}})

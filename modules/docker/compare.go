@@ -49,7 +49,9 @@ func (m *module) compareContainers(ctx context.Context, a compareArgs) (*data.Ma
 					return nil, err
 				}
 			}
-			before, after = settled(key, before, a.First), settled(key, after, a.Second)
+			if before != nil && after != nil {
+				before, after = settled(key, before, a.First), settled(key, after, a.Second)
+			}
 			if differ(key, before, after) {
 				found.Set(key, data.NewMap("old", before, "new", after))
 			}

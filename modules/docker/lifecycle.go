@@ -301,16 +301,16 @@ func (m *module) rm(ctx context.Context, a rmArgs) ([]any, error) {
 	if stateOf(found) == "running" && !a.Force && !stop {
 		return nil, loader.Execution("Container '%s' is running, use force=True to forcibly remove this container", a.Name)
 	}
-	pre, err := m.ids(ctx)
-	if err != nil {
-		return nil, err
-	}
 	gone := false
 	if stop && !a.Force {
 		if _, err := m.stop(ctx, stopArgs{Name: a.Name, Timeout: a.Kwargs.Value("timeout")}); err != nil {
 			return nil, err
 		}
 		gone = data.Truth(dict(found.Value("HostConfig")).Value("AutoRemove"))
+	}
+	pre, err := m.ids(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if !gone {
 		_, err := m.ask(ctx, "remove_container", docker.Request{Method: http.MethodDelete, Path: docker.Path("containers", a.Name),

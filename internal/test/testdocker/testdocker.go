@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -256,11 +257,30 @@ func answer(w http.ResponseWriter, v any, err error) {
 func (c call) stream(events ...object) (any, error) {
 	c.w.Header().Set("Content-Type", "application/json")
 	for _, event := range events {
-		text, _ := json.Marshal(event)
-		_, _ = c.w.Write(append(text, '\r', '\n'))
+		_, _ = c.w.Write(append(message(event), '\r', '\n'))
 		c.w.(http.Flusher).Flush()
 	}
 	return answered{}, nil
+}
+
+// message returns a message as JSON. What it is about comes first, as clients look at the first key.
+func message(event object) []byte {
+	rest := maps.Clone(event)
+	for _, key := range []string{"errorDetail", "status", "stream"} {
+		v, ok := event[key]
+		if !ok {
+			continue
+		}
+		delete(rest, key)
+		first, _ := json.Marshal(object{key: v})
+		if len(rest) == 0 {
+			return first
+		}
+		others, _ := json.Marshal(rest)
+		return append(append(first[:len(first)-1], ','), others[1:]...)
+	}
+	text, _ := json.Marshal(event)
+	return text
 }
 
 // id returns the ID of the next object.
