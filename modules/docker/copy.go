@@ -293,4 +293,3 @@ func (m *module) arrived(ctx context.Context, container, dest, want string) erro
 	}
 	return nil
 }
-

@@ -13,7 +13,7 @@
 // password on standard input. insecure_registry has no effect, as the engine decides. mac_address works with every
 // version of the engine. A failure to renew docker.ps in the mine is logged. DOCKER_CERT_PATH and DOCKER_TLS_VERIFY
 // are respected, and docker.timeout is the number of seconds to wait for the engine.
-// apply, call, highstate, sls and sls_build, which need a Salt in the container, are not there.
+// apply, call, highstate, sls and sls_build, which bring a Salt in Python into the container, are rejected.
 package docker
 
 import (
@@ -52,7 +52,9 @@ type module struct {
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env: env}
 	return &loader.Module{Funcs: []loader.Func{
+		loader.F("apply", m.apply).Def("apply_"),
 		loader.F("build", m.build),
+		loader.F("call", m.call),
 		loader.F("commit", m.commit),
 		loader.F("compare_container", m.compareContainers),
 		loader.F("compare_container_networks", m.compareContainerNetworks),
@@ -75,6 +77,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("export", m.export),
 		loader.F("freeze", m.pause),
 		loader.F("get_client_args", m.getClientArgs),
+		loader.F("highstate", m.highstate),
 		loader.F("history", m.history),
 		loader.F("images", m.images),
 		loader.F("import", m.importImage).Def("import_"),
@@ -119,6 +122,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("script_retcode", m.scriptRetcode),
 		loader.F("search", m.search),
 		loader.F("signal", m.signal).Def("signal_"),
+		loader.F("sls", m.sls),
+		loader.F("sls_build", m.slsBuild),
 		loader.F("start", m.start).Def("start_"),
 		loader.F("state", m.state),
 		loader.F("stop", m.stop),

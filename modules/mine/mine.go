@@ -8,7 +8,6 @@
 // Differences from Salt: functions that store values return whether the masters accepted them; Salt
 // returns whether they were passed on. Positional arguments may be used for parameters with
 // defaults, with which Salt's call fails. Reading the option mine_functions does not change it.
-// mine.get_docker is rejected.
 package mine
 
 import (
@@ -291,21 +290,4 @@ func (m *module) valid(ctx context.Context, _ loader.NoArgs) (any, error) {
 		}
 	}
 	return found, nil
-}
-
-type getDockerArgs struct {
-	Interfaces      any `default:"None"`
-	Cidrs           any `default:"None"`
-	WithContainerID any `name:"with_container_id" default:"False"`
-}
-
-// getDocker is rejected: it collects the values of the module docker from the mine, stored under
-// docker.ps, and that module does not exist. mine.get reads such values of other minions.
-//
-// CLI Example:
-//
-//	salt '*' mine.get '*' docker.ps
-func (m *module) getDocker(context.Context, getDockerArgs) (any, error) {
-	return nil, loader.Execution("mine.get_docker is not supported because there is no module docker; " +
-		"mine.get '*' docker.ps returns the values of other minions")
 }

@@ -144,7 +144,6 @@ func TestRequests(t *testing.T) {
 			"{'cmd': '_mine_get', 'id': 'web1', 'tgt': '*', 'fun': 'test.ping', 'tgt_type': 'glob'}", "{'db1': 2}"},
 		{"valid", functions, "", "{'test.ping': [], 'alias': {'test.arg': ['a', {'k': 'v'}]}, 'limited': {'test.arg': [{'x': 1}]}, 'test.fail': []}"},
 		{"valid", "", "", "None"},
-		{"get_docker", "", "", "\"ERROR: mine.get_docker is not supported because there is no module docker; mine.get '*' docker.ps returns the values of other minions\""},
 	} {
 		h := &host{kept: data.NewMap()}
 		if tt.mined != "" {

@@ -343,7 +343,7 @@ type containerAbsentArgs struct {
 	Force bool `default:"False"`
 }
 
-// absent makes sure that there is no container of that name.
+// containerAbsent makes sure that there is no container of that name.
 //
 // force
 //
@@ -391,7 +391,7 @@ func (m *module) isThere(ctx context.Context, name string) (bool, error) {
 	return slices.Contains(all, any(name)), err
 }
 
-// mod_watch replaces a running container, or sends it the signal that watch_action names, when something changed that
+// containerWatch replaces a running container, or sends it the signal that watch_action names, when something changed that
 // the state watches. It stops or runs the containers of stopped and run.
 //
 // An example:

@@ -36,7 +36,7 @@ type source struct {
 	news func(got, before *data.Map) bool
 }
 
-// present makes sure that there is an image: pulled from its registry, built, or loaded from a file.
+// imagePresent makes sure that there is an image: pulled from its registry, built, or loaded from a file.
 //
 // tag
 //
@@ -165,7 +165,7 @@ type imageAbsentArgs struct {
 	Force  bool `default:"False"`
 }
 
-// absent makes sure that images are not there.
+// imageAbsent makes sure that images are not there.
 //
 // images
 //
@@ -276,7 +276,7 @@ func (m *module) again(ctx context.Context, plugin loader.Plugin, fun string, a 
 	return shelf.Invoke(ctx, plugin.Name+"."+fun, nil, kwargs)
 }
 
-// mod_watch is present with force when something changed that the state watches.
+// imageWatch runs present with force when something changed that the state watches.
 //
 // An example:
 //

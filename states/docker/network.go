@@ -30,7 +30,7 @@ type wanted struct {
 	detached   *data.Map // containers by ID that were disconnected to replace the network
 }
 
-// present makes sure that there is a network with these properties. A network that has others is replaced.
+// networkPresent makes sure that there is a network with these properties. A network that has others is replaced.
 //
 // driver, driver_opts
 //
@@ -329,7 +329,7 @@ type nameArgs struct {
 	Name string
 }
 
-// absent makes sure that there is no network of that name. Its containers are disconnected.
+// networkAbsent makes sure that there is no network of that name. Its containers are disconnected.
 //
 // An example:
 //

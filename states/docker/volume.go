@@ -30,7 +30,7 @@ type volumePresentArgs struct {
 	Force      bool `default:"False"`
 }
 
-// present makes sure that there is a volume.
+// volumePresent makes sure that there is a volume.
 //
 // driver
 //
@@ -101,7 +101,7 @@ type volumeAbsentArgs struct {
 	Driver any `default:"None"`
 }
 
-// absent makes sure that there is no volume of that name. driver is ignored.
+// volumeAbsent makes sure that there is no volume of that name. driver is ignored.
 //
 // An example:
 //

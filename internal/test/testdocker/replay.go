@@ -14,16 +14,31 @@ import (
 
 // A Minion calls functions and states over an engine.
 type Minion struct {
-	Engine            *Engine
+	Engine            *Engine // nil for a real one
 	functions, states *loader.Registry
+	opts              *data.Map
 }
+
+// SetOptions changes options of the minion.
+func (m *Minion) SetOptions(opts *data.Map) { m.opts.Update(opts) }
+
+// Option returns an option of the minion.
+func (m *Minion) Option(name string) any { return m.opts.Value(name) }
 
 // NewMinion returns a minion with a new engine. functions and states are what it has.
 func NewMinion(t testing.TB, functions, states []loader.Plugin) *Minion {
 	t.Helper()
 	e := New()
 	e.Root = t.TempDir()
-	opts := data.NewMap("id", "web1", "docker.url", e.Listen(t), "docker.update_mine", false)
+	m := NewMinionOf(t, e.Listen(t), functions, states)
+	m.Engine = e
+	return m
+}
+
+// NewMinionOf returns a minion with the engine at a URL.
+func NewMinionOf(t testing.TB, url string, functions, states []loader.Plugin) *Minion {
+	t.Helper()
+	opts := data.NewMap("id", "web1", "docker.url", url, "docker.update_mine", false)
 	t.Setenv("HOME", t.TempDir()) // without logins
 	fs, err := loader.NewRegistry(&loader.Env{Opts: opts}, functions)
 	if err != nil {
@@ -33,7 +48,7 @@ func NewMinion(t testing.TB, functions, states []loader.Plugin) *Minion {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Minion{e, fs, ss}
+	return &Minion{functions: fs, states: ss, opts: opts}
 }
 
 // Call calls a function.
