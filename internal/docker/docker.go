@@ -1,9 +1,9 @@
 // Package docker speaks the API of Docker Engine: plain HTTP with JSON on a unix socket or over TCP,
 // with or without TLS. Podman's service speaks the same API.
 //
-// host.go reads addresses, client.go sends requests, body.go limits answers and waits, stream.go decodes what an
-// engine sends bit by bit, exec.go runs programs in containers, and auth.go finds logins for registries.
-// The sub-packages translate and spec make request bodies of Salt's arguments.
+// host.go reads addresses, client.go sends requests, body.go limits answers and waits, stream.go decodes
+// what an engine sends bit by bit, exec.go runs programs in containers, and auth.go finds logins for
+// registries. The sub-packages translate and spec make request bodies of Salt's arguments.
 //
 // Every answer has a limit on its size, and every wait for the engine one on its time.
 package docker

@@ -9,8 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/brineproject/brine/data"
+)
+
+const (
+	exitTries = 100
+	exitPause = 50 * time.Millisecond
 )
 
 // A Command is a program to run in a container.
@@ -50,17 +56,30 @@ func (c *Client) Exec(ctx context.Context, container string, cmd Command) (Ran, 
 	if err := c.attach(ctx, Path("exec", id, "start"), cmd.Stdin, &out, second); err != nil {
 		return Ran{}, err
 	}
-	ended, err := c.Call(ctx, Request{Method: http.MethodGet, Path: Path("exec", id, "json")})
-	if err != nil {
-		return Ran{}, err
+	code, pid, err := c.exit(ctx, id)
+	return Ran{Code: code, PID: pid, Stdout: out.String(), Stderr: errs.String()}, err
+}
+
+// exit returns the exit code of a program. The engine may know it only a moment after the end of the output.
+func (c *Client) exit(ctx context.Context, id string) (code, pid int64, err error) {
+	for range exitTries {
+		v, err := c.Call(ctx, Request{Method: http.MethodGet, Path: Path("exec", id, "json")})
+		if err != nil {
+			return 0, 0, err
+		}
+		m, _ := v.(*data.Map)
+		code, ok := m.Value("ExitCode").(int64)
+		pid, _ := m.Value("Pid").(int64)
+		if ok && m.Value("Running") != true {
+			return code, pid, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, 0, context.Cause(ctx)
+		case <-time.After(exitPause):
+		}
 	}
-	m, _ = ended.(*data.Map)
-	code, ok := m.Value("ExitCode").(int64)
-	if !ok {
-		return Ran{}, errors.New("the engine names no exit code of the program")
-	}
-	pid, _ := m.Value("Pid").(int64)
-	return Ran{Code: code, PID: pid, Stdout: out.String(), Stderr: errs.String()}, nil
+	return 0, 0, errors.New("the engine names no exit code of the program")
 }
 
 // attach starts an exec instance on a connection of its own, writes its standard input and reads

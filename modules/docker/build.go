@@ -239,8 +239,8 @@ func ignoreRules(text string) ([]rule, error) {
 	return rules, nil
 }
 
-// ignoreExpr returns an expression for a pattern: ** stands for any directories, * and ? for characters other than /.
-// What lies below a matching directory matches too.
+// ignoreExpr returns an expression for a pattern: ** stands for any directories, * and ? for characters
+// other than /. What lies below a matching directory matches too.
 func ignoreExpr(pattern string) string {
 	var b strings.Builder
 	b.WriteString("^")

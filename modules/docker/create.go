@@ -31,11 +31,13 @@ type clientArgs struct {
 	Limit any `default:"None"`
 }
 
-// getClientArgs returns the names of the arguments that docker.create and other functions know, by what they are about.
+// getClientArgs returns the names of the arguments that docker.create and other functions know, by what
+// they are about.
 //
 // limit
 //
-//	Only these of create_container, host_config, connect_container_to_network, logs, create_network, ipam_config.
+//	Only these of create_container, host_config, connect_container_to_network, logs, create_network,
+//	ipam_config.
 //
 // CLI Example:
 //
@@ -204,7 +206,8 @@ func (m *module) create(ctx context.Context, a createArgs) (*data.Map, error) {
 	return ret, nil
 }
 
-// make pulls the image if needed and creates the container. autoRemove tells whether it removes itself when it ends.
+// make pulls the image if needed and creates the container. autoRemove tells whether it removes itself when
+// it ends.
 func (m *module) make(ctx context.Context, a createArgs) (ret *data.Map, autoRemove bool, err error) {
 	kwargs := a.Kwargs.Clone()
 	inspect, ok := kwargs.Get("inspect")
@@ -261,8 +264,8 @@ type runContainerArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// runContainer makes a container, starts it, and returns what it printed and its exit code once it has ended. The
-// further arguments are those of docker.create.
+// runContainer makes a container, starts it, and returns what it printed and its exit code once it has
+// ended. The further arguments are those of docker.create.
 //
 // bg
 //

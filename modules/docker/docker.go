@@ -1,19 +1,21 @@
-// Package docker is Salt's module docker, also named dockerng and moby: containers, images, networks and volumes of
-// Docker Engine (salt/modules/dockermod.py). It speaks the engine's API itself and needs neither Python's docker nor, but
-// for login and logout, the program docker. Podman's service has the same API: its socket goes into docker.url or
-// DOCKER_HOST.
+// Package docker is Salt's module docker, also named dockerng and moby: containers, images, networks and
+// volumes of Docker Engine (salt/modules/dockermod.py). It speaks the engine's API itself and needs neither
+// Python's docker nor, but for login and logout, the program docker. Podman's service has the same API: its
+// socket goes into docker.url or DOCKER_HOST.
 //
-// client.go connects to the engine; inspect.go, container.go, create.go and lifecycle.go are about containers, image.go,
-// pull.go, build.go and save.go about images, network.go and volume.go about these, compare.go compares, exec.go and
-// copy.go run programs and copy files, login.go signs in to registries.
+// client.go connects to the engine. inspect.go, create.go and lifecycle.go are about containers, image.go,
+// pull.go, build.go and save.go about images, network.go about networks and volumes. compare.go compares,
+// exec.go runs programs, copy.go copies files, login.go signs in to registries, and salt.go rejects what
+// needs a Salt in the container.
 //
-// Differences from Salt: what was read is never kept for later calls of a job. Images are loaded and saved, programs run
-// and files copied through the API. A command line with characters that a shell interprets is read by a shell in the
-// container and not by one of the host; the execution drivers lxc-attach and nsenter are not there. login passes the
-// password on standard input. insecure_registry has no effect, as the engine decides. mac_address works with every
-// version of the engine. A failure to renew docker.ps in the mine is logged. DOCKER_CERT_PATH and DOCKER_TLS_VERIFY
-// are respected, and docker.timeout is the number of seconds to wait for the engine.
-// apply, call, highstate, sls and sls_build, which bring a Salt in Python into the container, are rejected.
+// Differences from Salt: what was read is never kept for later calls of a job. Images are loaded and saved,
+// programs run and files copied through the API. A command line with characters that a shell interprets is
+// read by a shell in the container and not by one of the host; the execution drivers lxc-attach and nsenter
+// are not there. login passes the password on standard input. insecure_registry has no effect, as the
+// engine decides. mac_address works with every version of the engine. A failure to renew docker.ps in the
+// mine is logged. DOCKER_CERT_PATH and DOCKER_TLS_VERIFY are respected, and docker.timeout is the number of
+// seconds to wait for the engine. docker.inspect finds images, networks and volumes too. apply, call,
+// highstate, sls and sls_build, which bring a Salt in Python into the container, are rejected.
 package docker
 
 import (

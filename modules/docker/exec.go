@@ -45,8 +45,8 @@ type runArgs struct {
 //
 // keep_env
 //
-//	True keeps the variables of the container. A list, or names with commas, adds these variables of the minion to
-//	PATH, which is the only one otherwise.
+//	True keeps the variables of the container. A list, or names with commas, adds these variables of the
+//	minion to PATH, which is the only one otherwise.
 //
 // CLI Example:
 //
@@ -56,8 +56,8 @@ func (m *module) run(ctx context.Context, a runArgs) (string, error) {
 	return ran.Stdout, err
 }
 
-// runAll runs a command in a container as docker.run does, and returns a dictionary with its pid, retcode, stdout and
-// stderr.
+// runAll runs a command in a container as docker.run does, and returns a dictionary with its pid, retcode,
+// stdout and stderr.
 //
 // CLI Example:
 //
@@ -201,8 +201,8 @@ type scriptArgs struct {
 	KeepEnv        any    `default:"None"`
 }
 
-// script copies a script into a container, runs it there, and returns a dictionary with its pid, retcode, stdout and
-// stderr.
+// script copies a script into a container, runs it there, and returns a dictionary with its pid, retcode,
+// stdout and stderr.
 //
 // source
 //

@@ -43,8 +43,8 @@ func (m *module) inspectImage(ctx context.Context, a nameArgs) (*data.Map, error
 	return found, nil
 }
 
-// inspect returns what the engine knows about a container, or else about the image, the volume or the network of
-// that name.
+// inspect returns what the engine knows about a container, or else about the image, the volume or the
+// network of that name.
 //
 // CLI Example:
 //
@@ -384,7 +384,8 @@ type portArgs struct {
 	PrivatePort any `default:"None"`
 }
 
-// port returns the published ports of a container, or of all containers that a pattern with *, ? and [ matches.
+// port returns the published ports of a container, or of all containers that a pattern with *, ? and [
+// matches.
 //
 // private_port
 //

@@ -250,8 +250,8 @@ func (m *module) wait(ctx context.Context, a waitArgs) (*data.Map, error) {
 	return ret, nil
 }
 
-// exitCode returns the code of the engine's answer to wait. Salt compares the whole answer with 0, so that every
-// container fails.
+// exitCode returns the code of the engine's answer to wait. Salt compares the whole answer with 0, so that
+// every container fails.
 func exitCode(response any) int64 {
 	if m, ok := response.(*data.Map); ok {
 		response = m.Value("StatusCode")

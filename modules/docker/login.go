@@ -48,9 +48,9 @@ func (m *module) registries(ctx context.Context) (*data.Map, []any, error) {
 	return all, errs, nil
 }
 
-// login signs in to the registries that the pillar names under docker-registries, or under names that end in
-// -docker-registries, each with username and password. The registry hub is Docker Hub. The logins are kept in docker's
-// config.json.
+// login signs in to the registries that the pillar names under docker-registries, or under names that end
+// in -docker-registries, each with username and password. The registry hub is Docker Hub. The logins are
+// kept in docker's config.json.
 //
 // registries
 //

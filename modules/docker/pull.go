@@ -113,7 +113,8 @@ func (m *module) push(ctx context.Context, a pullArgs) (*data.Map, error) {
 	return p.finish(), nil
 }
 
-// events sends a request and returns the messages that the engine answers with. It waits as long as they come.
+// events sends a request and returns the messages that the engine answers with. It waits as long as they
+// come.
 func (m *module) events(ctx context.Context, action string, r docker.Request) ([]*data.Map, error) {
 	e, err := m.engine(ctx)
 	if err != nil {

@@ -66,21 +66,21 @@ func TestRun(t *testing.T) {
 		kwargs   []any
 		want     any
 	}{
-		{"run", "echo hello", nil, "hello"},
-		{"run", "echo out; echo err >&2", nil, "out\nerr"},
-		{"run", "echo a | tr a b", nil, "b"},
-		{"run", "echo 'a  b'", []any{"python_shell", false}, "a  b"},
-		{"run", "cat", []any{"stdin", "text"}, "text"},
-		{"run", "env", nil, "PATH=/bin:/usr/bin:/sbin:/usr/sbin:/opt/bin:/usr/local/bin:/usr/local/sbin"},
-		{"run", "echo $KEPT", []any{"keep_env", "KEPT"}, "of the minion"},
-		{"run", "echo $KEPT", []any{"keep_env", true}, "of the minion"},
-		{"run_stdout", "echo out; echo err >&2", nil, "out"},
-		{"run_stderr", "echo out; echo err >&2", nil, "err"},
-		{"retcode", "exit 3", nil, int64(3)},
-		{"retcode", "true", nil, int64(0)},
+		{"docker.run", "echo hello", nil, "hello"},
+		{"docker.run", "echo out; echo err >&2", nil, "out\nerr"},
+		{"docker.run", "echo a | tr a b", nil, "b"},
+		{"docker.run", "echo 'a  b'", []any{"python_shell", false}, "a  b"},
+		{"docker.run", "cat", []any{"stdin", "text"}, "text"},
+		{"docker.run", "env", nil, "PATH=/bin:/usr/bin:/sbin:/usr/sbin:/opt/bin:/usr/local/bin:/usr/local/sbin"},
+		{"docker.run", "echo $KEPT", []any{"keep_env", "KEPT"}, "of the minion"},
+		{"docker.run", "echo $KEPT", []any{"keep_env", true}, "of the minion"},
+		{"docker.run_stdout", "echo out; echo err >&2", nil, "out"},
+		{"docker.run_stderr", "echo out; echo err >&2", nil, "err"},
+		{"docker.retcode", "exit 3", nil, int64(3)},
+		{"docker.retcode", "true", nil, int64(0)},
 	} {
-		if got := ok(t, m, "docker."+tt.fun, []any{"c", tt.cmd}, tt.kwargs...); got != tt.want {
-			t.Errorf("docker.%s %s: %q, want %q", tt.fun, tt.cmd, got, tt.want)
+		if got := ok(t, m, tt.fun, []any{"c", tt.cmd}, tt.kwargs...); got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.fun, tt.cmd, got, tt.want)
 		}
 	}
 	all := ok(t, m, "docker.run_all", []any{"c", "echo out; echo err >&2; exit 4"}).(*data.Map)
@@ -94,14 +94,14 @@ func TestRun(t *testing.T) {
 	fails(t, m, "No such container: x", "docker.run", []any{"x", "true"})
 	fails(t, m, "The execution driver nsenter is not supported", "docker.run", []any{"c", "true"}, "exec_driver", "nsenter")
 	fails(t, m, "Invalid command execution driver.", "docker.run", []any{"c", "true"}, "exec_driver", "x")
-	for _, fun := range []string{"call", "sls", "highstate", "apply", "sls_build"} {
-		fails(t, m, "docker."+fun+" is not supported", "docker."+fun, []any{"c"}, kwargsOf(fun)...)
+	for _, fun := range []string{"docker.call", "docker.sls", "docker.highstate", "docker.apply", "docker.sls_build"} {
+		fails(t, m, fun+" is not supported", fun, []any{"c"}, kwargsOf(fun)...)
 	}
 }
 
 // kwargsOf returns what docker.call needs besides a name.
 func kwargsOf(fun string) []any {
-	if fun == "call" {
+	if fun == "docker.call" {
 		return []any{"function", "test.ping"}
 	}
 	return nil

@@ -20,8 +20,8 @@ type callArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// call is rejected: it would run a function of Salt in a container, with a Salt in Python that it brings there.
-// docker.run runs the salt-call of an image that has one.
+// call is rejected: it would run a function of Salt in a container, with a Salt in Python that it brings
+// there. docker.run runs the salt-call of an image that has one.
 //
 // CLI Example:
 //
@@ -72,7 +72,8 @@ type slsBuildArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// slsBuild is rejected as call is. docker.build makes an image of a Dockerfile, whose steps may run salt-call.
+// slsBuild is rejected as call is. docker.build makes an image of a Dockerfile, whose steps may run
+// salt-call.
 //
 // CLI Example:
 //

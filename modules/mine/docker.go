@@ -14,8 +14,8 @@ type getDockerArgs struct {
 	WithContainerID bool `name:"with_container_id" default:"False"`
 }
 
-// getDocker returns where the published ports of containers are, by image and port, from what the minions have sent of
-// docker.ps.
+// getDocker returns where the published ports of containers are, by image and port, from what the minions
+// have sent of docker.ps.
 //
 // interfaces
 //

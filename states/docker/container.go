@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// networksOf returns the networks of an argument with the arguments that connect a container to each. The networks must
-// be there.
+// networksOf returns the networks of an argument with the arguments that connect a container to each. The
+// networks must be there.
 func (m *module) networksOf(ctx context.Context, v any) (*data.Map, error) {
 	if !data.Truth(v) {
 		return data.NewMap(), nil
@@ -124,7 +124,8 @@ type runStateArgs struct {
 	Kwargs           *data.Map `kwargs:"kwargs"`
 }
 
-// run runs a container until it ends, each time that the state runs. The further arguments are those of running.
+// run runs a container until it ends, each time that the state runs. The further arguments are those of
+// running.
 //
 // bg
 //
@@ -204,8 +205,8 @@ func (m *module) run(ctx context.Context, a runStateArgs) (*data.Map, error) {
 	return r.Map, nil
 }
 
-// takeRemove takes auto_remove or its alias out of the arguments. The container may only go once its exit code is
-// known. ok is false if both are there.
+// takeRemove takes auto_remove or its alias out of the arguments. The container may only go once its exit
+// code is known. ok is false if both are there.
 func takeRemove(kwargs *data.Map, collisions bool) (remove, ok bool) {
 	given := false
 	for _, name := range []string{"auto_remove", "rm"} {
@@ -328,7 +329,7 @@ func (m *module) byState(ctx context.Context, names []string) (map[string][]stri
 	for _, name := range names {
 		now, err := ask[string](ctx, m, "state", nil, name)
 		if err != nil {
-			if !strings.Contains(err.Error(), "404") {
+			if !missing(err) {
 				return nil, err
 			}
 			now = "absent"
@@ -391,8 +392,8 @@ func (m *module) isThere(ctx context.Context, name string) (bool, error) {
 	return slices.Contains(all, any(name)), err
 }
 
-// containerWatch replaces a running container, or sends it the signal that watch_action names, when something changed that
-// the state watches. It stops or runs the containers of stopped and run.
+// containerWatch replaces a running container, or sends it the signal that watch_action names, when
+// something changed that the state watches. It stops or runs the containers of stopped and run.
 //
 // An example:
 //

@@ -3,12 +3,12 @@
 //
 // container.go and running.go have the states of containers, image.go, network.go and volume.go the others.
 //
-// As in Salt, a container or a network that exists is compared with a temporary one that is made of the arguments and
-// removed again, in test mode too: only the engine knows what it adds to them.
+// As in Salt, a container or a network that exists is compared with a temporary one that is made of the
+// arguments and removed again, in test mode too: only the engine knows what it adds to them.
 //
-// Differences from Salt: docker_volume.absent changes nothing in test mode. An image whose pull reported an error, or
-// that is not there after all, is a failure. A container that cannot be connected to its networks is not left behind.
-// docker_image.present cannot use sls, which needs a Salt in the container.
+// Differences from Salt: docker_volume.absent changes nothing in test mode. An image whose pull reported an
+// error, or that is not there after all, is a failure. A container that cannot be connected to its networks
+// is not left behind. docker_image.present cannot use sls, which needs a Salt in the container.
 package docker
 
 import (
@@ -80,9 +80,12 @@ func (m *module) do(ctx context.Context, fun string, kwargs *data.Map, args ...a
 	return err
 }
 
+// missing reports whether the engine says that there is no such thing.
+func missing(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "Error 404: ") }
+
 // found returns what an inspection found, or nil if the engine says that there is no such thing.
 func found(v *data.Map, err error) (*data.Map, error) {
-	if err != nil && strings.Contains(err.Error(), "404") {
+	if missing(err) {
 		return nil, nil
 	}
 	return v, err

@@ -18,6 +18,6 @@ func states() []loader.Plugin {
 	return []loader.Plugin{docker.Container(), docker.Image(), docker.Network(), docker.Volume()}
 }
 
-// TestStates replays results of Salt 3006.18 with docker 7.1 for Python over the same engine: test mode, real runs, and
-// test mode again.
+// TestStates replays results of Salt 3006.18 with docker 7.1 for Python over the same engine: test mode,
+// real runs, and test mode again.
 func TestStates(t *testing.T) { testdocker.Replay(t, "testdata/states.json", functions(), states()) }

@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testdocker"
 )
 
-// four runs a state in test mode, for real, again, and in test mode again. It must change something in the first two
-// runs and nothing in the others.
+// four runs a state in test mode, for real, again, and in test mode again. It must change something in the
+// first two runs and nothing in the others.
 func four(t *testing.T, m *testdocker.Minion, fun, name string, kwargs ...any) {
 	t.Helper()
 	for i, want := range []string{"None ", "True {'", "True {} ", "True {} "} {

@@ -30,7 +30,8 @@ type wanted struct {
 	detached   *data.Map // containers by ID that were disconnected to replace the network
 }
 
-// networkPresent makes sure that there is a network with these properties. A network that has others is replaced.
+// networkPresent makes sure that there is a network with these properties. A network that has others is
+// replaced.
 //
 // driver, driver_opts
 //
@@ -38,8 +39,8 @@ type wanted struct {
 //
 // subnet, gateway, iprange, aux_addresses
 //
-//	Its addresses. ipam_pools is a list of dictionaries with these keys, for several pools; ipam_driver and ipam_opts are
-//	the driver of addresses and its options.
+//	Its addresses. ipam_pools is a list of dictionaries with these keys, for several pools; ipam_driver
+//	and ipam_opts are the driver of addresses and its options.
 //
 // enable_ipv6, internal, attachable, labels
 //
@@ -152,8 +153,8 @@ func (w *wanted) translate(a networkPresentArgs) error {
 	return err
 }
 
-// replaceNetwork compares a network with a temporary one, and removes it if they differ. ret is the result of the state
-// if that ends here. The temporary one is removed whatever happens.
+// replaceNetwork compares a network with a temporary one, and removes it if they differ. ret is the result
+// of the state if that ends here. The temporary one is removed whatever happens.
 func (m *module) replaceNetwork(ctx context.Context, w *wanted, a networkPresentArgs) (ret *data.Map, same bool, err error) {
 	w.Set("comment", "Network '"+w.name+"' already exists, and is configured as specified")
 	temp := "brine" + strings.ToLower(rand.Text())[:15]

@@ -44,8 +44,8 @@ type container struct {
 	remove       bool   // the new container is only for the comparison
 }
 
-// running makes sure that a container runs, and that it has been made with these arguments. One that was made with
-// others is replaced.
+// running makes sure that a container runs, and that it has been made with these arguments. One that was
+// made with others is replaced.
 //
 // image
 //
@@ -69,22 +69,23 @@ type container struct {
 //
 // networks
 //
-//	Networks to connect the container to, and to no others: names, or dictionaries of a name and arguments such as
-//	aliases, links, ipv4_address, ipv6_address. An empty list disconnects it from all.
+//	Networks to connect the container to, and to no others: names, or dictionaries of a name and
+//	arguments such as aliases, links, ipv4_address, ipv6_address. An empty list disconnects it from all.
 //
 // skip_translate, ignore_collisions, validate_ip_addrs
 //
 //	As in docker.create.
 //
-// Further arguments are those of the container: auto_remove, binds, blkio_weight, blkio_weight_device, cap_add,
-// cap_drop, cgroup_parent, command, cpu_period, cpu_shares, cpuset_cpus, cpuset_mems, detach, device_read_bps,
-// device_read_iops, device_write_bps, device_write_iops, devices, dns, dns_opt, dns_search, domainname, entrypoint,
-// environment, extra_hosts, group_add, healthcheck, hostname, init, ipc_mode, isolation, labels, links, log_driver,
-// log_opt, mac_address, mem_limit, mem_swappiness, memswap_limit, network_disabled, network_mode, oom_kill_disable,
-// oom_score_adj, pid_mode, pids_limit, port_bindings, ports, privileged, publish_all_ports, read_only, restart_policy,
-// runtime, security_opt, shm_size, stdin_open, stop_signal, stop_timeout, storage_opt, sysctls, tmpfs, tty, ulimits,
-// user, userns_mode, volume_driver, volumes, volumes_from, working_dir. Many have Salt's short names too, such as cmd,
-// env, publish, memory, restart, rm, volume and workdir.
+// Further arguments are those of the container: auto_remove, binds, blkio_weight, blkio_weight_device,
+// cap_add, cap_drop, cgroup_parent, command, cpu_period, cpu_shares, cpuset_cpus, cpuset_mems, detach,
+// device_read_bps, device_read_iops, device_write_bps, device_write_iops, devices, dns, dns_opt,
+// dns_search, domainname, entrypoint, environment, extra_hosts, group_add, healthcheck, hostname, init,
+// ipc_mode, isolation, labels, links, log_driver, log_opt, mac_address, mem_limit, mem_swappiness,
+// memswap_limit, network_disabled, network_mode, oom_kill_disable, oom_score_adj, pid_mode, pids_limit,
+// port_bindings, ports, privileged, publish_all_ports, read_only, restart_policy, runtime, security_opt,
+// shm_size, stdin_open, stop_signal, stop_timeout, storage_opt, sysctls, tmpfs, tty, ulimits, user,
+// userns_mode, volume_driver, volumes, volumes_from, working_dir. Many have Salt's short names too, such as
+// cmd, env, publish, memory, restart, rm, volume and workdir.
 //
 // An example:
 //
@@ -203,7 +204,8 @@ func info(err error) any {
 	return nil
 }
 
-// cleanUp removes the new container if it was for the comparison only, or if the state failed before it got its name.
+// cleanUp removes the new container if it was for the comparison only, or if the state failed before it got
+// its name.
 func (c *container) cleanUp(ctx context.Context, failed bool) error {
 	if !c.remove && (!failed || !c.skip) {
 		return nil
@@ -211,8 +213,8 @@ func (c *container) cleanUp(ctx context.Context, failed bool) error {
 	return c.do(context.WithoutCancel(ctx), "rm", nil, c.temp)
 }
 
-// adjust connects the new container to its networks, and compares it with the one that is there. It replaces or adjusts
-// that one. It returns the result of the state if that ends here.
+// adjust connects the new container to its networks, and compares it with the one that is there. It
+// replaces or adjusts that one. It returns the result of the state if that ends here.
 func (c *container) adjust(ctx context.Context) (*data.Map, error) {
 	name := c.name
 	if !c.exists {
@@ -255,8 +257,8 @@ func (c *container) adjust(ctx context.Context) (*data.Map, error) {
 	return nil, nil
 }
 
-// onlyNetworks disconnects the new container from networks that are not wanted, if any are named, and returns what it
-// is then.
+// onlyNetworks disconnects the new container from networks that are not wanted, if any are named, and
+// returns what it is then.
 func (c *container) onlyNetworks(ctx context.Context) (*data.Map, error) {
 	now, err := ask[*data.Map](ctx, c.module, "inspect_container", nil, c.temp)
 	if err != nil || c.a.Networks == nil {
@@ -386,8 +388,8 @@ func (c *container) replace(ctx context.Context) bool {
 	return true
 }
 
-// reconnect brings the networks of a container that stays to what is wanted. nets are the changes, from which those are
-// taken out that could not be made.
+// reconnect brings the networks of a container that stays to what is wanted. nets are the changes, from
+// which those are taken out that could not be made.
 func (c *container) reconnect(ctx context.Context, nets *data.Map) bool {
 	ok := true
 	for _, net := range slices.Sorted(slices.Values(data.Texts(nets.Keys()))) {
@@ -476,7 +478,8 @@ func (c *container) finish(ctx context.Context) (*data.Map, error) {
 	return c.joined(verdict, c.comments), nil
 }
 
-// launch starts the container if it should run, and returns its state. ret is the result of the state if that ends here.
+// launch starts the container if it should run, and returns its state. ret is the result of the state if
+// that ends here.
 func (c *container) launch(ctx context.Context) (post any, ret *data.Map, err error) {
 	fresh := !c.remove && (!c.exists || c.a.Start)
 	if !fresh && (!c.a.Start || !c.remove || c.pre == "running") {

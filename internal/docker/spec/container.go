@@ -5,8 +5,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// Container returns the body of a request that creates a container. host is what Host returned. version is that of
-// the API.
+// Container returns the body of a request that creates a container. host is what Host returned. version is
+// that of the API.
 func Container(image string, args, host *data.Map, version string) (*data.Map, error) {
 	if args.Value("stop_timeout") != nil && since(version, "stop_timeout", "1.25") != nil {
 		return nil, refused("stop_timeout was only introduced in API version 1.25")
@@ -78,8 +78,8 @@ func commandOf(v any) (any, error) {
 	return data.Values(words), err
 }
 
-// Environment returns variables as the API takes them. A variable without value is one that the engine takes from
-// its own.
+// Environment returns variables as the API takes them. A variable without value is one that the engine
+// takes from its own.
 func Environment(v any) any {
 	dict, ok := v.(*data.Map)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package spec makes the bodies of requests to Docker Engine of translated arguments. The arguments have the names,
-// the checks and the error texts of docker's client for Python, which Salt passes them to.
+// Package spec makes the bodies of requests to Docker Engine of translated arguments. The arguments have
+// the names, the checks and the error texts of docker's client for Python, which Salt passes them to.
 //
 // host.go has what concerns the host (HostConfig), container.go the container itself, network.go networks and
 // what connects a container to one, and bytes.go sizes.

@@ -184,8 +184,8 @@ func mergeLog(args *data.Map) {
 	args.Set("log_config", data.NewMap("Type", driver, "Config", opt))
 }
 
-// finishContainer checks what excludes each other, and derives volumes from binds and open ports from published
-// ones.
+// finishContainer checks what excludes each other, and derives volumes from binds and open ports from
+// published ones.
 func finishContainer(args *data.Map, c call, bad *data.Map) error {
 	if args.Value("port_bindings") != nil && data.Truth(args.Value("publish_all_ports")) {
 		args.Delete("port_bindings")

@@ -1,8 +1,9 @@
-// Package translate converts the arguments of docker's functions and states to those of the API of Docker Engine
-// (salt/utils/dockermod): short names and other forms that people write become one form.
+// Package translate converts the arguments of docker's functions and states to those of the API of Docker
+// Engine (salt/utils/dockermod): short names and other forms that people write become one form.
 //
-// container.go has the arguments of containers, ports.go their ports, network.go those of networks, and values.go
-// what they share. The values are what Salt calls translated; package spec makes request bodies of them.
+// container.go has the arguments of containers, ports.go their ports, network.go those of networks, and
+// values.go what they share. The values are what Salt calls translated; package spec makes request bodies
+// of them.
 package translate
 
 import (

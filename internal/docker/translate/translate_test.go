@@ -12,9 +12,10 @@ import (
 	"github.com/brineproject/brine/internal/pyjson"
 )
 
-// TestSalt compares with Salt 3006.18 and docker 7.1 for Python. The cases are those of Salt's own tests and
-// further ones; each has the translated arguments or the error, and what differs in the body of the request from
-// that without arguments. A few have no body: docker 7.1 drops mac_address, and two are Python's own errors.
+// TestSalt compares with Salt 3006.18 and docker 7.1 for Python. The cases are those of Salt's own tests
+// and further ones; each has the translated arguments or the error, and what differs in the body of the
+// request from that without arguments. A few have no body: docker 7.1 drops mac_address, and two are
+// Python's own errors.
 func TestSalt(t *testing.T) {
 	src, err := os.ReadFile("testdata/cases.json")
 	if err != nil {

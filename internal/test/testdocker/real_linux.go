@@ -22,16 +22,16 @@ import (
 //go:embed testdata/box.txt
 var box string
 
-// starting mounts what hides the host's own files from the engine, and starts it. The engine writes its key into
-// /etc/docker.
+// starting mounts what hides the host's own files from the engine, and starts it. The engine writes its key
+// into /etc/docker.
 const starting = `ip link set lo up && mount -t tmpfs run /run && mkdir "$0/etc" && mount -t tmpfs etc "$0/etc" &&
 mkdir "$0/etc/up" "$0/etc/work" && mount -t overlay -o lowerdir=/etc,upperdir="$0/etc/up",workdir="$0/etc/work" etc /etc &&
 { mount -t cgroup2 cgroup /sys/fs/cgroup || true; } &&
 exec dockerd --data-root "$0/data" --exec-root "$0/exec" --pidfile "$0/pid" -H "unix://$0/docker.sock" --storage-driver vfs \
   --iptables=false --ip6tables=false --ip-forward=false --bridge=none --userland-proxy=false`
 
-// Real starts a real engine of the directory BRINE_TEST_DOCKERD in namespaces of its own, which ends with the test. It
-// returns the URL.
+// Real starts a real engine of the directory BRINE_TEST_DOCKERD in namespaces of its own, which ends with
+// the test. It returns the URL.
 func Real(t testing.TB) string {
 	t.Helper()
 	programs := os.Getenv("BRINE_TEST_DOCKERD")

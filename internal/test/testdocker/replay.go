@@ -65,9 +65,9 @@ func (m *Minion) State(t testing.TB, test bool, fun string, kwargs *data.Map) (a
 	return m.states.Invoke(loader.WithContext(change.WithCall(t.Context(), &call), &loader.Context{}), fun, nil, kwargs)
 }
 
-// Replay runs the cases of a file, each with an engine of its own, and compares each step with what Salt returned. A case
-// has a name and steps. A step is a function (fun, args, kwargs) or a state (state, name, kwargs, test), with Salt's result
-// (return) or the text of its error (error). Times are left out.
+// Replay runs the cases of a file, each with an engine of its own, and compares each step with what Salt
+// returned. A case has a name and steps. A step is a function (fun, args, kwargs) or a state (state, name,
+// kwargs, test), with Salt's result (return) or the text of its error (error). Times are left out.
 func Replay(t *testing.T, file string, functions, states []loader.Plugin) {
 	t.Helper()
 	src, err := os.ReadFile(file)

@@ -1,13 +1,13 @@
-// Package testdocker is an engine of Docker for tests, by the documented API. It keeps containers, images, networks
-// and volumes in memory, and its answers have the fields and the error texts of Docker Engine 24. IDs follow from the
-// order of requests, so that recorded answers stay the same.
+// Package testdocker is an engine of Docker for tests, by the documented API. It keeps containers, images,
+// networks and volumes in memory, and its answers have the fields and the error texts of Docker Engine 24.
+// IDs follow from the order of requests, so that recorded answers stay the same.
 //
-// Containers do not run. One whose command is true, false, echo or exit ends at once, with the output and the code that
-// such a command has; any other runs until it is stopped. Programs in containers (exec) do run, on this host, and
-// files in containers are those of this host below Root.
+// Containers do not run. One whose command is true, false, echo or exit ends at once, with the output and
+// the code that such a command has; any other runs until it is stopped. Programs in containers (exec) do
+// run, on this host, and files in containers are those of this host below Root.
 //
-// container.go, image.go, network.go and volume.go have the requests by their objects, and exec.go those that run
-// programs and copy files.
+// container.go, image.go, network.go and volume.go have the requests by their objects, and exec.go those
+// that run programs and copy files.
 package testdocker
 
 import (
@@ -76,8 +76,8 @@ func (e *Engine) Listen(t testing.TB) string {
 	return "unix://" + socket
 }
 
-// Asked returns the requests that may have changed something, each with its method, path and body, and forgets
-// them.
+// Asked returns the requests that may have changed something, each with its method, path and body, and
+// forgets them.
 func (e *Engine) Asked() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
