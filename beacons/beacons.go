@@ -54,9 +54,10 @@ type Options struct {
 	Config    *data.Map        // the option beacons; may be nil
 	Pillar    *data.Map        // the key beacons of the pillar; Config has precedence; may be nil
 	// functions of the jobs that run on this host, for disable_during_state_run; may be nil
-	Running func() []string
-	Fire    func(tag string, body *data.Map) error // fires an event on the minion's bus; required
-	Log     logrus.FieldLogger                     // nil means no log
+	Running      func() []string
+	Fire         func(tag string, body *data.Map) error // fires an event on the minion's bus; required
+	MaxEventSize int                                    // option max_event_size of that bus in bytes; 0 means 1048576
+	Log          logrus.FieldLogger                     // nil means no log
 }
 
 // An Engine runs beacons. It is safe for concurrent use.
@@ -80,6 +81,9 @@ func New(o Options) *Engine {
 	}
 	if o.Turn <= 0 {
 		o.Turn = time.Second
+	}
+	if o.MaxEventSize <= 0 {
+		o.MaxEventSize = 1 << 20
 	}
 	return &Engine{o: o, wake: make(chan struct{}, 1), read: own(o.Config), config: own(o.Config),
 		pillar: own(o.Pillar)}

@@ -15,6 +15,7 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/yaml"
 )
@@ -50,6 +51,14 @@ func (tick) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 		return []*data.Map{data.NewMap("n", n), data.NewMap("tag", "second", "n", n, "id", "other")}, nil
 	case set.Has("show"):
 		return []*data.Map{data.NewMap("tag", "conf", "config", config)}, nil
+	case set.Has("many"):
+		var events []*data.Map
+		for i := range set.Value("many").(int64) {
+			events = append(events, data.NewMap("tag", "many", "n", i, "text", set.Value("text")))
+		}
+		return events, nil
+	case set.Has("untagged"):
+		return []*data.Map{data.NewMap("n", n)}, nil
 	case set.Has("sleep"):
 		time.Sleep(time.Duration(set.Value("sleep").(int64)) * time.Second)
 	}
@@ -364,4 +373,95 @@ func TestClean(t *testing.T) {
 			t.Errorf("clean(%q) = %q", tag, got)
 		}
 	}
+}
+
+// TestManyEvents lets the events of a turn pass the bus of a minion, which replaces long lists by a text.
+func TestManyEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 15_000
+		bus := eventbus.New(eventbus.Options{})
+		sub := bus.Subscribe(eventbus.SubscribeOptions{Prefixes: []string{ReturnTag}})
+		defer sub.Close()
+		p := newProbe(t, data.NewMap("tick", []any{data.NewMap("many", int64(many), "text", strings.Repeat("x", 40))}), nil)
+		p.o.Fire = bus.Fire
+		var seen int64
+		p.during(t, func() {
+			time.Sleep(time.Second)
+			for seen < many {
+				event, err := sub.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := event.Map()
+				list, ok := body.Value("beacons").([]any)
+				if err != nil || !ok || len(event.Data) > eventbus.DefaultMaxEventSize {
+					t.Fatalf("event of %d bytes: %T %v", len(event.Data), body.Value("beacons"), err)
+				}
+				for _, e := range list {
+					if n := mapOf(mapOf(e).Value("data")).Value("n"); n != seen {
+						t.Fatalf("event %v, want %d", n, seen)
+					}
+					seen++
+				}
+			}
+		})
+	})
+}
+
+// TestLargeEvent fires an event that alone is larger than max_event_size.
+func TestLargeEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, data.NewMap("tick", []any{data.NewMap("many", int64(2), "text", strings.Repeat("x", 2<<20))}), nil)
+		p.during(t, func() {
+			if got := len(p.after(1)); got != 2 {
+				t.Errorf("%d events", got)
+			}
+		})
+	})
+}
+
+func TestMostEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, data.NewMap("tick", []any{data.NewMap("many", int64(mostEvents+1))}), nil)
+		p.during(t, func() {
+			for range 2 {
+				if got := len(p.after(1)); got != mostEvents {
+					t.Errorf("%d events", got)
+				}
+			}
+		})
+		want := "WARNING Beacon tick reported 20001 events in a turn; only the first 20000 are sent."
+		if got := p.lines(); !slices.Equal(got, []string{want}) {
+			t.Errorf("log %q", got)
+		}
+	})
+}
+
+// TestTagsOfNames checks that the name of a beacon is cleaned too, in events with and without a tag and
+// in those of errors.
+func TestTagsOfNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, data.NewMap("my tick", []any{data.NewMap("beacon_module", "tick", "untagged", true)},
+			"ü", []any{data.NewMap("beacon_module", "tick", "raise", true)}), nil)
+		p.during(t, func() {
+			got := p.after(1)
+			want := []string{"salt/beacon/web1/my%20tick/", "salt/beacon/web1/%C3%BC/"}
+			if len(got) != 2 || mapOf(got[0]).Text("tag") != want[0] || mapOf(got[1]).Text("tag") != want[1] {
+				t.Errorf("events %s, want tags %q", data.Repr(got), want)
+			}
+		})
+	})
+}
+
+func TestBusyBeaconIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe(t, data.NewMap("slow", []any{data.NewMap("beacon_module", "tick", "sleep", int64(200))}), nil)
+		p.during(t, func() {
+			p.after(150)
+			if got := p.lines(); !slices.Equal(got, []string{"WARNING Beacon slow has not ended for 60 turns."}) {
+				t.Errorf("log %q", got)
+			}
+			p.after(51)
+		})
+	})
 }

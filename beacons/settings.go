@@ -11,7 +11,7 @@ type settings struct {
 	module   string  // the plug-in, beacon_module or the name
 	enabled  bool    // default: true
 	once     bool    // run_once
-	gives    bool    // disable_during_state_run: gives way to state runs
+	yields   bool    // disable_during_state_run: makes way for state runs
 	interval float64 // seconds; 0 means each turn
 	config   any     // what the beacon gets
 }
@@ -20,7 +20,7 @@ type settings struct {
 func parse(name string, given any) (settings, error) {
 	all := Merge(given)
 	set := settings{module: name, enabled: true, once: data.Truth(all.Value("run_once")),
-		gives: data.Truth(all.Value("disable_during_state_run"))}
+		yields: data.Truth(all.Value("disable_during_state_run"))}
 	if on, ok := all.Get("enabled"); ok {
 		set.enabled = data.Truth(on)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/payload"
 )
 
 // Run runs the beacons until ctx ends, and then waits for those under way. Without beacons it
@@ -96,6 +97,9 @@ type start struct {
 	due bool // it runs; otherwise its configuration is judged only
 }
 
+// tooBusy is how many turns a beacon may miss before that is logged.
+const tooBusy = 60
+
 // begin counts a turn and returns the beacons that have something to do in it.
 func (e *Engine) begin() []start {
 	e.mu.Lock()
@@ -103,6 +107,9 @@ func (e *Engine) begin() []start {
 	var started []start
 	for _, w := range e.watches {
 		if w.busy || w.spent {
+			if w.missed++; w.busy && w.missed == tooBusy {
+				e.o.Log.Warnf("Beacon %s has not ended for %d turns.", w.name, tooBusy)
+			}
 			continue
 		}
 		if w.stale {
@@ -128,7 +135,7 @@ func (e *Engine) perform(s start) []any {
 	switch {
 	case !s.valid || !s.due:
 		return nil
-	case s.set.gives && e.stateRuns():
+	case s.set.yields && e.stateRuns():
 		e.giveWay(s.watch)
 		return nil
 	}
@@ -138,7 +145,7 @@ func (e *Engine) perform(s start) []any {
 		return nil
 	case err != nil:
 		e.o.Log.Errorf("Unable to start %s beacon, %v", s.name, err)
-		return []any{data.NewMap("tag", e.tag(s.name), "error", err.Error(), "data", data.NewMap(),
+		return []any{data.NewMap("tag", e.tag(s.name, ""), "error", err.Error(), "data", data.NewMap(),
 			"beacon_name", s.set.module)}
 	case s.set.once:
 		e.spend(s.watch)
@@ -151,7 +158,7 @@ func (e *Engine) finish(w *watch) {
 	builtIn := e.isBuiltIn(w.set.module)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	w.busy, w.builtIn = false, builtIn
+	w.busy, w.missed, w.builtIn = false, 0, builtIn
 	if w.dropped {
 		w.end()
 	}
@@ -186,7 +193,7 @@ func (e *Engine) call(w *watch) ([]any, error) {
 		return nil, fmt.Errorf("%w: %s", errEvents, loader.TypeName(v))
 	}
 	var events []any
-	for _, item := range data.ListOf(v) {
+	for _, item := range e.capped(w, data.ListOf(v)) {
 		body, ok := item.(*data.Map)
 		if !ok {
 			return nil, fmt.Errorf("%w: an item is %s", errEvents, data.Repr(item))
@@ -196,17 +203,32 @@ func (e *Engine) call(w *watch) ([]any, error) {
 	return events, nil
 }
 
+// mostEvents is how many events of a beacon a turn has. The kernel keeps fewer for inotify.
+const mostEvents = 20_000
+
+// capped returns as many events of a beacon as a turn may have. The first turn in a row with more is
+// logged.
+func (e *Engine) capped(w *watch, list []any) []any {
+	over := len(list) > mostEvents
+	if over && !w.over {
+		e.o.Log.Warnf("Beacon %s reported %d events in a turn; only the first %d are sent.", w.name, len(list),
+			mostEvents)
+	}
+	w.over = over
+	return list[:min(len(list), mostEvents)]
+}
+
 // event returns an event for the master from one that a beacon reports.
 func (e *Engine) event(w *watch, body *data.Map) *data.Map {
-	tag := e.tag(w.name)
+	own := ""
 	if v, ok := body.Get("tag"); ok {
-		tag = clean(tag + data.Str(v))
+		own = data.Str(v)
 		body.Delete("tag")
 	}
 	if !body.Has("id") {
 		body.Set("id", e.o.ID)
 	}
-	return data.NewMap("tag", tag, "data", body, "beacon_name", w.set.module)
+	return data.NewMap("tag", e.tag(w.name, own), "data", body, "beacon_name", w.set.module)
 }
 
 // maxTag is the length of the longest tag that a Brine master accepts.
@@ -226,10 +248,34 @@ func clean(tag string) string {
 	return b.String()[:min(b.Len(), maxTag)]
 }
 
-func (e *Engine) tag(name string) string { return "salt/beacon/" + e.o.ID + "/" + name + "/" }
+// tag returns the tag of an event of a beacon. own is its end, which the beacon gives it.
+func (e *Engine) tag(name, own string) string {
+	return clean("salt/beacon/" + e.o.ID + "/" + name + "/" + own)
+}
 
-// fire fires the events of a turn.
+// fire fires the events of a turn. They are split into several events of the bus, which would replace
+// a list that is too long by a text.
 func (e *Engine) fire(events []any) {
+	var part []any
+	size := 0
+	for _, event := range events {
+		encoded, err := payload.MarshalBin(event)
+		if err != nil {
+			body, _ := event.(*data.Map)
+			e.o.Log.WithError(err).Errorf("encode event %s of a beacon", body.Text("tag"))
+			continue
+		}
+		if size += len(encoded); size > e.o.MaxEventSize/2 {
+			e.firePart(part)
+			part, size = nil, len(encoded)
+		}
+		part = append(part, event)
+	}
+	e.firePart(part)
+}
+
+// firePart fires events together.
+func (e *Engine) firePart(events []any) {
 	if len(events) == 0 {
 		return
 	}

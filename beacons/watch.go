@@ -26,10 +26,12 @@ type watch struct {
 	spent   bool // run_once is done
 	dropped bool // it is no longer one of the engine's
 	builtIn bool // it is written in Go
+	missed  int  // turns since it became busy
 	turns   int  // since it last ran, with that one; 0 before the first
 
 	// only changed by the turn under way
 	judged, valid bool
+	over          bool // its last turn had too many events
 }
 
 // newWatch returns a watch that has not run yet.

@@ -3,10 +3,12 @@ package minion
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
 )
 
 // openBeacons creates the engine of the beacons.
@@ -14,7 +16,7 @@ func (m *Minion) openBeacons() {
 	m.beacons = beacons.New(beacons.Options{
 		ID: m.cfg.ID, Turn: m.cfg.LoopInterval, Functions: m.env.Registries["beacons"],
 		Config: m.cfg.Beacons, Pillar: subMap(m.Pillar(), "beacons"), Running: m.runningFunctions,
-		Fire: m.bus.Fire, Log: m.log,
+		Fire: m.bus.Fire, MaxEventSize: m.cfg.MaxEventSize, Log: m.log,
 	})
 }
 
@@ -56,11 +58,14 @@ func (m *Minion) sendBeacons(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		load, err := event.Map()
-		if err != nil || !data.Truth(load.Value("beacons")) {
+		events, err := beaconEvents(event)
+		if err != nil {
+			m.log.WithError(err).Error("Events of beacons are lost")
+		}
+		if len(events) == 0 {
 			continue
 		}
-		err = m.each(func(l *link) error { return l.send(ctx, masterEvent{several: load.Value("beacons")}) })
+		err = m.each(func(l *link) error { return l.send(ctx, masterEvent{several: events}) })
 		switch {
 		case errors.Is(err, errNotAccepted):
 			m.log.WithError(err).Debug("events of beacons are dropped")
@@ -68,6 +73,20 @@ func (m *Minion) sendBeacons(ctx context.Context) error {
 			m.log.WithError(err).Error("send the events of beacons to the master")
 		}
 	}
+}
+
+// beaconEvents returns the events for the master in an event of the beacons.
+func beaconEvents(event eventbus.Event) ([]any, error) {
+	load, err := event.Map()
+	if err != nil {
+		return nil, fmt.Errorf("read event %s: %w", event.Tag, err)
+	}
+	v := load.Value("beacons")
+	events, ok := v.([]any)
+	if !ok && data.Truth(v) {
+		return nil, fmt.Errorf("event %s has no list of them: %s", event.Tag, loader.TypeName(v))
+	}
+	return events, nil
 }
 
 // manageBeacons handles requests of the module beacons and fires the reply.
