@@ -63,7 +63,7 @@ type Options struct {
 	Returners []loader.Plugin // returners other than the master
 	States    []loader.Plugin // state functions
 	Beacons   []loader.Plugin
-	SDB       []loader.Plugin // drivers of sdb
+	SDB       []loader.Plugin         // drivers of sdb
 	Engines   map[string]engines.Make // by their names in the option engines
 	// the outputters, which users' own plug-ins may call; only used with Own
 	Outputters []loader.Plugin
@@ -278,10 +278,8 @@ func (m *Minion) fillRegistries() (err error) {
 // built-in plug-ins are those that users' own may call.
 func (m *Minion) fillOwn() error {
 	for kind, builtin := range map[string][]loader.Plugin{
-		"executors": nil, "matchers": matchers.Plugins(), "output": m.opts.Outputters,
-		"pillar": nil, "renderers": nil, "sdb": m.opts.SDB, "serializers": serializers.Plugins(),
 		"engines": nil, "executors": nil, "matchers": matchers.Plugins(), "output": m.opts.Outputters,
-		"pillar": nil, "renderers": nil, "sdb": nil, "serializers": serializers.Plugins(),
+		"pillar": nil, "renderers": nil, "sdb": m.opts.SDB, "serializers": serializers.Plugins(),
 	} {
 		r, err := loader.NewRegistry(m.funcs.Env(), builtin)
 		if err != nil {
