@@ -27,7 +27,9 @@ var layers = [][]string{
 		"internal/crontab", "internal/pwhash"},
 	2: {
 		"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process",
-		"daemon", "logging", "internal/gpg", "internal/systemd", "internal/unpack", "program", "python",
+		"daemon", "logging", "internal/cobbler", "internal/consul", "internal/gpg", "internal/pylibrary",
+		"internal/rest", "internal/s3", "internal/systemd", "internal/unpack", "internal/xmlrpc",
+		"program", "python",
 	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
@@ -72,7 +74,7 @@ var onlyHere = map[string][]string{
 	"github.com/robfig/cron/v3":     {"schedule"},
 	"github.com/BurntSushi/toml":    {"render"},
 	"github.com/dlclark/regexp2":    {"match"},
-	"github.com/go-ldap/ldap/v3":    {"auth/ldap"},
+	"github.com/go-ldap/ldap/v3":    {"auth/ldap", "pillar/sources/ldap"},
 	"github.com/tg123/go-htpasswd":  {"auth/file"},
 	"github.com/chromedp":           {"internal/test/browser"},
 	"github.com/go-git/go-git/v5":   {"fileserver/gitfs"},

@@ -50,6 +50,7 @@ func topsCommands(t *masterTops) map[string]command {
 // renew opens the systems of the current option. An unknown one is logged and left out.
 func (t *masterTops) renew() error {
 	opened, err := tops.New(tops.Options{Config: t.settings.saltOptions().Value("master_tops"),
+		Master:  t.settings.saltOptions(),
 		Sources: t.sources, Own: t.own.tops(t.sources), Log: t.log})
 	if errors.Is(err, tops.ErrUnknown) {
 		t.log.WithError(err).Info("only the other systems of master_tops are used")

@@ -16,7 +16,7 @@ import (
 // Sources returns the external pillars of this package.
 func Sources() []Source {
 	return []Source{Command{"cmd_yaml"}, Command{"cmd_json"}, Command{"cmd_yamlex"}, CSV{},
-		Nodegroups{}, FileTree{}, Stack{}}
+		Nodegroups{}, FileTree{}, Stack{}, Puppet{}, Hiera{}, ExtraMinionData{}}
 }
 
 // A Command is the external pillar cmd_yaml, cmd_json or cmd_yamlex: the output of a command, in

@@ -4,6 +4,9 @@
 //	master_tops:
 //	  ext_nodes: /usr/local/bin/classify --verbose
 //	  saltclass: {path: /srv/saltclass}
+//	  cobbler: {}
+//	  reclass: {inventory_base_uri: /srv/reclass}
+//	  varstack: /etc/varstack.yaml
 //
 // Tops is made once from that option and the sources that the program supports; Top serves one
 // minion at a time:

@@ -47,7 +47,8 @@ type Minion struct {
 // A Query asks a Source. Maps in it must not be changed.
 type Query struct {
 	Minion
-	Config any // the source's value in the option
+	Config any       // the source's value in the option
+	Master *data.Map // the options of the master; never nil
 	Log    logrus.FieldLogger
 }
 
@@ -55,7 +56,8 @@ type Query struct {
 type Options struct {
 	// the option master_tops: a map of names to the configuration of each source; nil is none
 	Config  any
-	Sources []Source // two of the same name are an error
+	Master  *data.Map // the options of the master; may be nil
+	Sources []Source  // two of the same name are an error
 	// Own returns the system of users' own code with a name, see [Own]; it comes before Sources.
 	// nil has none.
 	Own func(name string) (s Source, ok bool)
@@ -65,6 +67,7 @@ type Options struct {
 // Tops are the systems of one master. It is safe for concurrent use.
 type Tops struct {
 	sources []configured
+	master  *data.Map
 	places  chan struct{}
 	log     logrus.FieldLogger
 }
@@ -75,7 +78,7 @@ type configured struct {
 }
 
 // Sources returns the systems of this package.
-func Sources() []Source { return []Source{Nodes{}, SaltClass{}} }
+func Sources() []Source { return []Source{Nodes{}, SaltClass{}, Cobbler{}, Reclass{}, Varstack{}} }
 
 // New returns the systems of the option. Unknown ones are left out, and the error wraps ErrUnknown
 // for each of them. With any other error there are no Tops.
@@ -84,7 +87,10 @@ func New(o Options) (*Tops, error) {
 	if !ok && o.Config != nil {
 		return nil, errors.New("master_tops: expected a dictionary of names of systems")
 	}
-	t := &Tops{places: make(chan struct{}, maxConcurrent), log: o.Log}
+	t := &Tops{master: o.Master, places: make(chan struct{}, maxConcurrent), log: o.Log}
+	if t.master == nil {
+		t.master = data.NewMap()
+	}
 	if t.log == nil {
 		t.log = logging.Discard()
 	}
@@ -93,7 +99,7 @@ func New(o Options) (*Tops, error) {
 		s, ok := o.source(data.Str(name))
 		if !ok {
 			unknown = append(unknown, fmt.Errorf("master_tops: %s: %w", data.Str(name),
-				missing(name)))
+				ErrUnknown))
 			continue
 		}
 		if err := s.Check(config); err != nil {
@@ -116,14 +122,6 @@ func (o Options) source(name string) (Source, bool) {
 		return nil, false
 	}
 	return o.Sources[i], true
-}
-
-// missing returns the error for an unknown system.
-func missing(name any) error {
-	if name == "reclass" {
-		return fmt.Errorf("%w: it is a library of Python's; its classes can be read by saltclass, or by reclass-salt behind ext_nodes", ErrUnknown)
-	}
-	return ErrUnknown
 }
 
 // Top returns the states that all systems return for a minion: environment → list of SLS. Failures
@@ -166,7 +164,7 @@ func (t *Tops) ask(ctx context.Context, s configured, m Minion) (*data.Map, erro
 	if m.Grains == nil {
 		m.Grains = data.NewMap()
 	}
-	return s.Top(ctx, Query{Minion: m, Config: s.config, Log: t.log})
+	return s.Top(ctx, Query{Minion: m, Config: s.config, Master: t.master, Log: t.log})
 }
 
 // appendMissing appends the elements of more that have does not contain. Values that are not lists

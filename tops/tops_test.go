@@ -149,8 +149,9 @@ func TestOptionsAreCheckedAtTheStart(t *testing.T) {
 		{data.NewMap("saltclass", "/srv"), "master_tops: saltclass: expected path: DIRECTORY", false},
 		{data.NewMap("saltclass", data.NewMap("path", int64(1))),
 			"master_tops: saltclass: path: expected a directory", false},
-		{data.NewMap("cobbler", nil), "master_tops: cobbler: unknown system", true},
-		{data.NewMap("reclass", nil), "master_tops: reclass: unknown system of master_tops: it is a library of Python's", true},
+		{data.NewMap("mongo", nil), "master_tops: mongo: unknown system", true},
+		{data.NewMap("reclass", nil), "master_tops: reclass: expected a dictionary", false},
+		{data.NewMap("varstack", "a.yaml"), "master_tops: varstack: expected the path of a file", false},
 	} {
 		made, err := tops.New(tops.Options{Config: c.config, Sources: tops.Sources()})
 		switch {

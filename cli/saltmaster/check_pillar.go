@@ -79,14 +79,10 @@ func unknownPillar(cfg *config.Master, name string, sources []pillar.Source) *co
 
 // foreignPillars returns the external pillars that only Salt has (salt/pillar).
 func foreignPillars() []string {
-	return []string{"azureblob", "cobbler", "confidant", "consul_pillar", "digicert", "django_orm",
-		"ec2_pillar", "etcd_pillar", "extra_minion_data_in_pillar",
-		"foreman", "git", "gpg", "hg_pillar", "hiera", "http_json", "http_yaml", "libvirt",
-		"makostack", "mongo", "mysql", "nacl", "netbox", "neutron",
-		"nsot", "pepa", "pillar_ldap", "postgres", "puppet", "reclass", "reclass_adapter",
-		"redismod", "rethinkdb_pillar", "s3", "saltclass", "sql_base", "sqlcipher",
-		"sqlite3", "stack", "svn_pillar", "varstack_pillar", "vault", "venafi", "virtkey",
-		"vmware_pillar"}
+	return []string{"azureblob", "confidant", "digicert", "django_orm", "ec2_pillar", "git", "gpg",
+		"hg", "http_json", "http_yaml", "libvirt", "makostack", "mongo", "mysql", "nacl", "neutron",
+		"nsot", "pepa", "postgres", "redismod", "rethinkdb", "saltclass", "sql_base", "sqlcipher",
+		"sqlite3", "stack", "svn", "vault", "venafi", "virtkey", "vmware_pillar"}
 }
 
 // checkOnDemand validates on_demand_ext_pillar, the pillars that minions may request. The default
@@ -172,6 +168,5 @@ func checkTop(cfg *config.Master, name string, v any) error {
 		}
 	}
 	return config.Doubt(config.NoSuch("system of master_tops", name, there,
-		[]string{"cobbler", "mongo", "reclass", "reclass_adapter", "saltclass", "varstack",
-			"varstack_top"}))
+		[]string{"mongo"}))
 }
