@@ -93,6 +93,9 @@ func Check(opts *data.Map) error {
 		return &config.Finding{Text: "expected a mapping with url and auth",
 			Suggestion: "write vault: {url: https://HOST:8200, auth: {method: token, token: TOKEN}}"}
 	}
+	if driver := m.Text("driver"); driver != "" && driver != "vault" {
+		return nil // a profile of sdb of that name
+	}
 	k := &checker{}
 	k.address(m)
 	k.auth(m)

@@ -20,6 +20,7 @@ func TestCheck(t *testing.T) {
 		{good, "", false}, {nil, "", false}, {data.NewMap("config_location", "master"), "", false},
 		{data.NewMap("auth", data.NewMap("uses", int64(3), "ttl", "60m")), "", false},
 		{data.NewMap("driver", "vault"), "", false},
+		{data.NewMap("driver", "rest", "keys", data.NewMap("url", "https://x")), "", false},
 		{with("url", "http://127.0.0.1:8200"), "", false},
 		{auth("method", "token", "token", "sdb://env/T"), "", false},
 		{auth("method", "wrapped_token", "token", "hunter2"), "", false},
