@@ -35,7 +35,7 @@ func minion(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
 	o := data.NewMap("id", "web1", "cachedir", filepath.Join(t.TempDir(), "cache"), "file_client",
 		"local", "renderer", "jinja|yaml", "fileserver_backend", []any{"roots"}, "file_roots",
-		data.NewMap("base", []any{}))
+		data.NewMap("base", []any{t.TempDir()}))
 	o.Update(opts)
 	env := &loader.Env{Opts: o, Registries: map[string]*loader.Registry{}}
 	r, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
