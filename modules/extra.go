@@ -63,6 +63,7 @@ import (
 	"github.com/brineproject/brine/modules/webutil"
 	"github.com/brineproject/brine/modules/x509"
 	"github.com/brineproject/brine/modules/x509v2"
+	"github.com/brineproject/brine/modules/xfs"
 	"github.com/brineproject/brine/modules/yumpkg"
 	"github.com/brineproject/brine/modules/zypperpkg"
 	"github.com/brineproject/brine/render"
@@ -132,6 +133,7 @@ func extra(render.Brought) []loader.Plugin {
 		webutil.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
+		xfs.Plugin(),
 		yumpkg.Plugin(),
 		zypperpkg.Plugin(),
 	})
