@@ -27,7 +27,8 @@ func program(t *testing.T) {
 // testdata/calls.json has the commands and results of Salt 3006.18 for output of getfacl 2.3.1.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 // No argument reaches setfacl as an option or as several lines.
@@ -83,7 +84,8 @@ func TestFiles(t *testing.T) {
 	if got := entries(); strings.Contains(got, "65533") {
 		t.Errorf("after delfacl: %s", got)
 	}
-	_, err = r.Invoke(t.Context(), "acl.modfacl", []any{"user", "no such user", "r", file}, data.NewMap("raise_err", true))
+	_, err = r.Invoke(t.Context(), "acl.modfacl", []any{"user", "no such user", "r", file},
+		data.NewMap("raise_err", true))
 	if loader.KindOf(err) != loader.KindExecution || !strings.Contains(err.Error(), "setfacl") {
 		t.Errorf("an unknown user: %v", err)
 	}

@@ -75,7 +75,8 @@ func (m *module) run(ctx context.Context, s session, script ...string) (calls.Ra
 			return calls.Ran{}, loader.Execution("%q has more than one line", text)
 		}
 	}
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: strings.Join(script, "\n") + "\n", IgnoreRetcode: true})
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: strings.Join(script, "\n") + "\n",
+		IgnoreRetcode: true})
 }
 
 // command returns a command with its words in quotes.
@@ -103,7 +104,8 @@ func nodes(text string) *data.Map {
 }
 
 // found returns the nodes that match a path. ok is false for an invalid path.
-func (m *module) found(ctx context.Context, loadPath any, paths ...string) (all *data.Map, ok bool, err error) {
+func (m *module) found(ctx context.Context, loadPath any, paths ...string) (all *data.Map, ok bool,
+	err error) {
 	var script []string
 	for _, path := range paths {
 		script = append(script, command("match", path))
@@ -408,7 +410,8 @@ func translate(text, under string) (line, wrong string) {
 		return "", "Command " + name + " is not supported (yet)"
 	}
 	words, err := process.Words(rest)
-	limits := map[string][2]int{"set": {1, 2}, "setm": {2, 3}, "mv": {2, 2}, "ins": {3, 3}, "rm": {1, 1}}[method]
+	limits := map[string][2]int{"set": {1, 2}, "setm": {2, 3}, "mv": {2, 2}, "ins": {3, 3},
+		"rm": {1, 1}}[method]
 	if err != nil || len(words) < limits[0] || len(words) > limits[1] ||
 		method == "ins" && words[1] != "before" && words[1] != "after" {
 		return "", invalid + rest

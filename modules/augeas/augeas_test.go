@@ -24,7 +24,8 @@ func host(t *testing.T) (r *loader.Registry, root string, fresh func()) {
 		t.Fatal(err)
 	}
 	fresh = func() {
-		for name, text := range map[string]string{"hosts": "127.0.0.1 localhost\n192.168.1.1 test t\n", "other": "10.0.0.1 other\n"} {
+		for name, text := range map[string]string{"hosts": "127.0.0.1 localhost\n192.168.1.1 test t\n",
+			"other": "10.0.0.1 other\n"} {
 			if err := os.WriteFile(filepath.Join(root, "etc", name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,8 @@ func (m *module) run(ctx context.Context, action string, a runArgs, flags ...str
 	for _, option := range []struct {
 		v    any
 		name string
-	}{{a.Quiet, "--quiet"}, {a.NoDev, "--no-dev"}, {a.PreferSource, "--prefer-source"}, {a.PreferDist, "--prefer-dist"},
+	}{{a.Quiet, "--quiet"}, {a.NoDev, "--no-dev"}, {a.PreferSource, "--prefer-source"}, {a.PreferDist,
+		"--prefer-dist"},
 		{a.NoScripts, "--no-scripts"}, {a.NoPlugins, "--no-plugins"}, {a.Optimize, "--optimize-autoloader"}} {
 		if option.v == true {
 			argv = append(argv, option.name)

@@ -30,7 +30,8 @@ func site(t *testing.T) (root string) {
 // testdata/calls.json has the commands and results of Salt 3006.18.
 func TestCalls(t *testing.T) {
 	root := site(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: root, Plugins: []loader.Plugin{composer.Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: root,
+		Plugins: []loader.Plugin{composer.Plugin()}})
 }
 
 // A path reaches no program as an option or as several lines.
@@ -42,7 +43,8 @@ func TestOperands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"--dry-run", "a\nb"} {
-		for _, kwargs := range []*data.Map{data.NewMap("directory", bad), data.NewMap("directory", "/srv", "php", bad)} {
+		for _, kwargs := range []*data.Map{data.NewMap("directory", bad),
+			data.NewMap("directory", "/srv", "php", bad)} {
 			if got, err := r.Invoke(t.Context(), "composer.install", nil, kwargs); err == nil {
 				t.Errorf("%s gives %s", data.Repr(kwargs), data.Repr(got))
 			}

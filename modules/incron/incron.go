@@ -122,9 +122,11 @@ func (m *module) write(ctx context.Context, user string, t tab) (complaint strin
 	if user == "system" {
 		dir := filepath.Join("/", m.env.Root, systemTab)
 		if _, err := os.Stat(dir); err != nil {
-			return "", loader.Exception("AttributeError", "salt cannot be written. %s does not exist", systemTab)
+			return "", loader.Exception("AttributeError", "salt cannot be written. %s does not exist",
+				systemTab)
 		}
-		err := atomicfile.Write(filepath.Join(dir, "salt"), []byte(t.text()), atomicfile.Options{KeepMode: true})
+		err := atomicfile.Write(filepath.Join(dir, "salt"), []byte(t.text()),
+			atomicfile.Options{KeepMode: true})
 		if err != nil {
 			return "", loader.OSError(err)
 		}
@@ -146,7 +148,8 @@ func (m *module) write(ctx context.Context, user string, t tab) (complaint strin
 		if err := process.PlainOperands(user); err != nil {
 			return "", loader.Execution("%w", err)
 		}
-		if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"chown", user, file.Name()}}); err != nil {
+		if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"chown", user,
+			file.Name()}}); err != nil {
 			return "", err
 		}
 	}
@@ -244,7 +247,8 @@ func (a jobArgs) job() (j job, invalid string, err error) {
 		}
 	}
 	if strings.ContainsAny(j.path, " \t\r\n\x00") || strings.ContainsAny(j.cmd, "\r\n\x00") {
-		return j, "", loader.Execution("the path %q or the command %q has a blank or a line end", j.path, j.cmd)
+		return j, "", loader.Execution("the path %q or the command %q has a blank or a line end", j.path,
+			j.cmd)
 	}
 	return j, "", nil
 }
@@ -282,7 +286,8 @@ func (m *module) setJob(ctx context.Context, a jobArgs) (any, error) {
 			if slices.Equal(events(j.mask), events(wanted.mask)) {
 				return "present", nil
 			}
-			if slices.ContainsFunc(events(j.mask), func(e string) bool { return slices.Contains(events(wanted.mask), e) }) {
+			if slices.ContainsFunc(events(j.mask),
+				func(e string) bool { return slices.Contains(events(wanted.mask), e) }) {
 				result = "updated"
 				continue
 			}
@@ -317,7 +322,8 @@ func (m *module) rmJob(ctx context.Context, a jobArgs) (any, error) {
 		return nil, err
 	}
 	at := slices.IndexFunc(t.jobs, func(j job) bool {
-		return j.path == wanted.path && j.cmd == wanted.cmd && slices.Equal(events(j.mask), events(wanted.mask))
+		return j.path == wanted.path && j.cmd == wanted.cmd &&
+			slices.Equal(events(j.mask), events(wanted.mask))
 	})
 	if at < 0 {
 		return "absent", nil

@@ -30,7 +30,8 @@ func TestCalls(t *testing.T) {
 // TestTable checks the text of the system's table after each change, and what is refused.
 func TestTable(t *testing.T) {
 	root := t.TempDir()
-	r, err := loader.NewRegistry(&loader.Env{Root: root}, []loader.Plugin{(&replay.Shell{}).Plugin(), Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{Root: root}, []loader.Plugin{(&replay.Shell{}).Plugin(),
+		Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s %s: %v, %v, table %q", step.fun, step.mask, got, err, text)
 		}
 	}
-	for _, bad := range [][]any{{"system", "/a b", "IN_OPEN", "x"}, {"system", "/a", "IN_OPEN", "x\n/ IN_OPEN y"},
+	for _, bad := range [][]any{{"system", "/a b", "IN_OPEN", "x"},
+		{"system", "/a", "IN_OPEN", "x\n/ IN_OPEN y"},
 		{"-u", "/a", "IN_OPEN", "x"}} {
 		if got, err := r.Invoke(t.Context(), "incron.set_job", bad, nil); err == nil {
 			t.Errorf("%s gives %s", data.Repr(bad), data.Repr(got))

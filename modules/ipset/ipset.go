@@ -5,7 +5,8 @@
 //
 // Differences from Salt: words that ipset would read as options are refused, and so are line ends. A
 // comment may have several words, and is compared without its quotes. A timeout counts as equal
-// whatever is left of it. A range is there if all its addresses are. Ports may have a protocol. The option nomatch gets no value.
+// whatever is left of it. A range is there if all its addresses are. Ports may have a protocol. The
+// option nomatch gets no value.
 package ipset
 
 import (

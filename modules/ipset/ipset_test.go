@@ -26,7 +26,8 @@ func program(t *testing.T) {
 // testdata/calls.json has the commands and results of Salt 3006.18 for output of ipset 7.17.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 // No argument reaches ipset as an option or as several lines.
@@ -41,7 +42,8 @@ func TestOperands(t *testing.T) {
 	for _, bad := range []string{"-file", "a\nb"} {
 		for fun, args := range map[string][]any{
 			"new_set": {bad, "hash:ip"}, "delete_set": {bad}, "rename_set": {bad, "a"}, "check_set": {bad},
-			"add": {"s", bad}, "delete": {"s", bad}, "check": {bad, "1.2.3.4"}, "test": {"s", bad}, "flush": {bad},
+			"add": {"s", bad}, "delete": {"s", bad}, "check": {bad, "1.2.3.4"}, "test": {"s",
+				bad}, "flush": {bad},
 		} {
 			if got, err := r.Invoke(t.Context(), "ipset."+fun, args, nil); err == nil {
 				t.Errorf("%s %s returns %s", fun, data.Repr(args), data.Repr(got))
@@ -66,11 +68,14 @@ func TestSets(t *testing.T) {
 	}
 	check := func(want any, fun string, kwargs *data.Map, args ...any) {
 		t.Helper()
-		if got, err := r.Invoke(t.Context(), "ipset."+fun, args, kwargs); err != nil || !data.Equal(got, want) {
-			t.Errorf("%s %s gives %s, %v, want %s", fun, data.Repr(args), data.Repr(got), err, data.Repr(want))
+		if got, err := r.Invoke(t.Context(), "ipset."+fun, args, kwargs); err != nil ||
+			!data.Equal(got, want) {
+			t.Errorf("%s %s gives %s, %v, want %s", fun, data.Repr(args), data.Repr(got), err,
+				data.Repr(want))
 		}
 	}
-	check(true, "new_set", data.NewMap("timeout", int64(600), "counters", true), "a", "hash:ip,port", "ipv4", true)
+	check(true, "new_set", data.NewMap("timeout", int64(600), "counters", true), "a", "hash:ip,port", "ipv4",
+		true)
 	check(true, "check_set", nil, "a")
 	check("Success", "add", data.NewMap("comment", "two words", "timeout", int64(500)), "a", "192.0.2.1,80")
 	check(true, "check", nil, "a", "192.0.2.1,80")
@@ -110,7 +115,8 @@ func TestContains(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	members := []member{parse("hash:net", "10.0.0.1"), parse("hash:net", "10.0.0.2/31"), parse("hash:net", "10.0.0.5")}
+	members := []member{parse("hash:net", "10.0.0.1"), parse("hash:net", "10.0.0.2/31"),
+		parse("hash:net", "10.0.0.5")}
 	for entry, want := range map[string]bool{
 		"10.0.0.1-10.0.0.3": true, "10.0.0.1-10.0.0.4": false, "10.0.0.5-10.0.0.5": true, "10.0.0.3-10.0.0.1": false,
 	} {

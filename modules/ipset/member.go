@@ -124,7 +124,8 @@ func holds(members []member, entry member) bool {
 	}
 	address, last, parts := entry.parts[at].first, entry.parts[at].last, slices.Clone(entry.parts)
 	for range manyAddresses {
-		parts[at] = part{text: address.String(), net: netip.PrefixFrom(address, address.BitLen()), address: true}
+		parts[at] = part{text: address.String(), net: netip.PrefixFrom(address, address.BitLen()),
+			address: true}
 		one := member{parts, entry.options}
 		if !slices.ContainsFunc(members, func(m member) bool { return m.contains(one) }) {
 			return false
@@ -148,7 +149,8 @@ func (p part) contains(entry part) bool {
 	case !p.net.IsValid() || !entry.net.IsValid():
 		return false
 	case p.address != entry.address:
-		return p.net.Contains(entry.net.Addr()) && entry.address || p.address && entry.net.Contains(p.net.Addr())
+		return p.net.Contains(entry.net.Addr()) && entry.address || p.address &&
+			entry.net.Contains(p.net.Addr())
 	}
 	return p.net == entry.net
 }

@@ -12,14 +12,15 @@ import (
 
 // Apt returns the module kernelpkg for systems with APT.
 func Apt() loader.Plugin {
-	return loader.Plugin{Name: "kernelpkg", File: "kernelpkg_linux_apt", New: func(env *loader.Env) (*loader.Module, error) {
-		switch env.GrainsNow().Text("os_family") {
-		case "Kali", "Debian", "Cumulus":
-			return (&module{env, apt{env}}).functions(), nil
-		}
-		//nolint:staticcheck // Salt's text
-		return nil, errors.New("Module kernelpkg_linux_apt: no APT based system detected")
-	}}
+	return loader.Plugin{Name: "kernelpkg", File: "kernelpkg_linux_apt",
+		New: func(env *loader.Env) (*loader.Module, error) {
+			switch env.GrainsNow().Text("os_family") {
+			case "Kali", "Debian", "Cumulus":
+				return (&module{env, apt{env}}).functions(), nil
+			}
+			//nolint:staticcheck // Salt's text
+			return nil, errors.New("Module kernelpkg_linux_apt: no APT based system detected")
+		}}
 }
 
 // apt has a package for each kernel, such as linux-image-4.4.0-70-generic, and one that depends on the
@@ -46,7 +47,8 @@ func (s apt) installed(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := loader.CallAs[*data.Map](ctx, s.env, "pkg.list_pkgs", nil, data.NewMap("versions_as_list", true))
+	all, err := loader.CallAs[*data.Map](ctx, s.env, "pkg.list_pkgs", nil,
+		data.NewMap("versions_as_list", true))
 	if err != nil {
 		return nil, err
 	}

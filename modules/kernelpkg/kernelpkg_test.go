@@ -36,7 +36,10 @@ func (h *host) plugins() []loader.Plugin {
 	pkg := loader.Plugin{Name: "pkg", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
 			fun("list_pkgs", installed), fun("latest_version", func() any { return h.latest }),
-			fun("version", func() any { return []any{"3.10.0-957.el7", "3.10.0-1160.el7", "3.10.0-327.el7"} }),
+			fun("version", func() any {
+				return []any{"3.10.0-957.el7", "3.10.0-1160.el7",
+					"3.10.0-327.el7"}
+			}),
 			fun("install", func() any { return data.NewMap("linux-image", "new") }),
 			fun("upgrade", func() any { return data.NewMap("kernel", "new") }),
 			fun("purge", func() any { return &data.Map{} }),
@@ -68,7 +71,8 @@ func TestUpgrade(t *testing.T) {
 	}{
 		{"Debian", "6.1.0-9-amd64", host{latest: "6.1.1.12"},
 			[]string{"install[]{'name': 'linux-image-6.1.1-12-amd64'}", "reboot[]{'at_time': 5}"}},
-		{"RedHat", "3.10.0-957.el7.x86_64", host{}, []string{"upgrade[]{'name': 'kernel'}", "reboot[]{'at_time': 5}"}},
+		{"RedHat", "3.10.0-957.el7.x86_64", host{}, []string{"upgrade[]{'name': 'kernel'}",
+			"reboot[]{'at_time': 5}"}},
 	} {
 		env := &loader.Env{Root: t.TempDir(), Grains: func() *data.Map {
 			return data.NewMap("os_family", tt.family, "os", tt.family, "kernelrelease", tt.release)
@@ -77,9 +81,11 @@ func TestUpgrade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.Invoke(t.Context(), "kernelpkg.upgrade", nil, data.NewMap("reboot", true, "at_time", int64(5)))
+		_, err = r.Invoke(t.Context(), "kernelpkg.upgrade", nil,
+			data.NewMap("reboot", true, "at_time", int64(5)))
 		asked := slices.DeleteFunc(tt.host.calls, func(call string) bool {
-			return !strings.HasPrefix(call, "install") && !strings.HasPrefix(call, "upgrade") && !strings.HasPrefix(call, "reboot")
+			return !strings.HasPrefix(call, "install") && !strings.HasPrefix(call, "upgrade") &&
+				!strings.HasPrefix(call, "reboot")
 		})
 		if err != nil || !slices.Equal(asked, tt.want) {
 			t.Errorf("%s: %v asks for %q", tt.family, err, asked)

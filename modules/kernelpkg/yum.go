@@ -15,15 +15,17 @@ import (
 
 // Yum returns the module kernelpkg for systems with YUM or DNF.
 func Yum() loader.Plugin {
-	return loader.Plugin{Name: "kernelpkg", File: "kernelpkg_linux_yum", New: func(env *loader.Env) (*loader.Module, error) {
-		grains := env.GrainsNow()
-		known := []string{"amazon", "xcp", "xenserver", "virtuozzolinux"}
-		if grains.Text("os_family") == "RedHat" || slices.Contains(known, strings.ToLower(grains.Text("os"))) {
-			return (&module{env, yum{env}}).functions(), nil
-		}
-		//nolint:staticcheck // Salt's text
-		return nil, errors.New("Module kernelpkg_linux_yum: no YUM based system detected")
-	}}
+	return loader.Plugin{Name: "kernelpkg", File: "kernelpkg_linux_yum",
+		New: func(env *loader.Env) (*loader.Module, error) {
+			grains := env.GrainsNow()
+			known := []string{"amazon", "xcp", "xenserver", "virtuozzolinux"}
+			if grains.Text("os_family") == "RedHat" || slices.Contains(known,
+				strings.ToLower(grains.Text("os"))) {
+				return (&module{env, yum{env}}).functions(), nil
+			}
+			//nolint:staticcheck // Salt's text
+			return nil, errors.New("Module kernelpkg_linux_yum: no YUM based system detected")
+		}}
 }
 
 // yum has one package, kernel, of which several versions can be installed.
@@ -32,7 +34,8 @@ type yum struct{ env *loader.Env }
 const kernel = "kernel"
 
 func (s yum) installed(ctx context.Context) ([]string, error) {
-	v, err := loader.CallAs[any](ctx, s.env, "pkg.version", []any{kernel}, data.NewMap("versions_as_list", true))
+	v, err := loader.CallAs[any](ctx, s.env, "pkg.version", []any{kernel},
+		data.NewMap("versions_as_list", true))
 	if err != nil || !data.Truth(v) {
 		return nil, err
 	}

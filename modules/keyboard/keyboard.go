@@ -132,7 +132,8 @@ func (m *module) intoFile(layout string) error {
 			lines[i] = key + layout + "\n"
 		}
 	}
-	if err := atomicfile.Write(path, []byte(strings.Join(lines, "")), atomicfile.Options{Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(strings.Join(lines, "")),
+		atomicfile.Options{Keep: true}); err != nil {
 		return loader.OSError(err)
 	}
 	return nil

@@ -14,9 +14,11 @@ import (
 // reaches a program as an option or as several words.
 func TestFiles(t *testing.T) {
 	for _, tt := range []struct{ family, file, old, new string }{
-		{"Debian", "etc/default/keyboard", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=\"us\"\n", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=de\n"},
+		{"Debian", "etc/default/keyboard", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=\"us\"\n",
+			"# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=de\n"},
 		{"RedHat", "etc/sysconfig/keyboard", "LAYOUT=us\n", "LAYOUT=de\n"},
-		{"Gentoo", "etc/conf.d/keymaps", "keymap=\"us\"\nwindowkeys=\"YES\"\n", "keymap=de\nwindowkeys=\"YES\"\n"},
+		{"Gentoo", "etc/conf.d/keymaps", "keymap=\"us\"\nwindowkeys=\"YES\"\n",
+			"keymap=de\nwindowkeys=\"YES\"\n"},
 	} {
 		root := t.TempDir()
 		path := filepath.Join(root, tt.file)
@@ -26,7 +28,10 @@ func TestFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.old), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		env := &loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("os_family", tt.family) }}
+		env := &loader.Env{Root: root, Grains: func() *data.Map {
+			return data.NewMap("os_family",
+				tt.family)
+		}}
 		shell := &replay.Shell{}
 		r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), Plugin()})
 		if err != nil {

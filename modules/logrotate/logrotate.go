@@ -136,7 +136,8 @@ func (c *conf) include(path string) error {
 		if slices.Contains(c.reading, file) {
 			return loader.Execution("%s includes itself", file)
 		}
-		inner := &conf{settings: &data.Map{}, includes: &data.Map{}, from: map[string]string{}, reading: c.reading}
+		inner := &conf{settings: &data.Map{}, includes: &data.Map{}, from: map[string]string{},
+			reading: c.reading}
 		if err := inner.read(file); err != nil {
 			return err
 		}
@@ -205,7 +206,8 @@ func (c *conf) value(key, name any) (any, error) {
 	}
 	block, ok := v.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'get'", loader.TypeName(v))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'get'",
+			loader.TypeName(v))
 	}
 	if v, ok = block.Get(name); !ok {
 		return false, nil

@@ -27,7 +27,8 @@ const wtmp = `# who logged in
 // site writes a configuration below root.
 func site(t *testing.T, root string) {
 	t.Helper()
-	main := "# see man logrotate\nweekly\nrotate 4\n\ncreate\n#compress\ninclude " + root + "/etc/logrotate.d\n\n" +
+	main := "# see man logrotate\nweekly\nrotate 4\n\ncreate\n#compress\ninclude " + root +
+		"/etc/logrotate.d\n\n" +
 		"/var/log/one {\n    daily\n    create 0664 root utmp\n}\n"
 	for name, text := range map[string]string{
 		"etc/logrotate.conf": main, "etc/logrotate.d/wtmp": wtmp, "etc/logrotate.d/plain": "dateext\nmaxage 9\n",
@@ -79,7 +80,8 @@ func TestFiles(t *testing.T) {
 		{[]any{"/var/log/wtmp", "rotate", int64(2)}, "etc/logrotate.d/wtmp", "rotate 1", "rotate 2"},
 		{[]any{"/var/log/btmp", "if", "x"}, "etc/logrotate.d/wtmp", "}", "    if x\n}"},
 		{[]any{"/var/log/btmp", "monthly", false}, "etc/logrotate.d/wtmp", "    monthly\n", ""},
-		{[]any{"/var/log/new", "daily", true}, "etc/logrotate.conf", "utmp\n}\n", "utmp\n}\n/var/log/new {\n    daily\n}\n"},
+		{[]any{"/var/log/new", "daily", true}, "etc/logrotate.conf", "utmp\n}\n",
+			"utmp\n}\n/var/log/new {\n    daily\n}\n"},
 	} {
 		site(t, root)
 		want := strings.Replace(read(tt.file), tt.old, tt.text, 1)
@@ -116,10 +118,16 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := rewrite(conf, func(text string) string { return editedBlock(text, logs, "rotate", int64(3)) }); err != nil {
+	if _, err := rewrite(conf, func(text string) string {
+		return editedBlock(text, logs, "rotate",
+			int64(3))
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rewrite(conf, func(text string) string { return edited(text, "compress", true) }); err != nil {
+	if _, err := rewrite(conf, func(text string) string {
+		return edited(text, "compress",
+			true)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	program, err := exec.LookPath("logrotate")
@@ -147,7 +155,8 @@ func FuzzEdited(f *testing.F) {
 	f.Add(wtmp, "/var/log/wtmp", "rotate", "3")
 	f.Add("/a\n{\n}\nx {", "/a", "size", "1k")
 	f.Fuzz(func(t *testing.T, text, key, name, v string) {
-		if strings.Contains(text, "include") || len(strings.Fields(key)) != 1 || strings.ContainsAny(key+name+v, "#{}\n\r") {
+		if strings.Contains(text, "include") || len(strings.Fields(key)) != 1 ||
+			strings.ContainsAny(key+name+v, "#{}\n\r") {
 			return
 		}
 		after := editedBlock(text, key, name, v)

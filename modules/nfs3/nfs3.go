@@ -202,7 +202,8 @@ func (m *module) addExport(_ context.Context, a addArgs) (any, error) {
 func with(text, path, client string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		if e, ok := parse(line); ok && len(e.paths) == 1 && e.paths[0] == path && !strings.ContainsAny(line, "#\\") {
+		if e, ok := parse(line); ok && len(e.paths) == 1 && e.paths[0] == path &&
+			!strings.ContainsAny(line, "#\\") {
 			lines[i] = strings.TrimRight(line, " \t\r\n") + " " + client + "\n"
 			return strings.Join(lines, "")
 		}

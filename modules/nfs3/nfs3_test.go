@@ -22,7 +22,8 @@ func site(t *testing.T, root string) func(*testing.T, int) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "bin/showmount"), []byte("#!/bin/false\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "bin/showmount"), []byte("#!/bin/false\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
@@ -62,11 +63,13 @@ func TestFile(t *testing.T) {
 		kwargs   *data.Map
 		old, new string
 	}{
-		{"add_export", data.NewMap("path", "/srv/a", "hosts", "h", "options", []any{"rw"}), "(ro)\n/srv/b", "(ro) h(rw)\n/srv/b"},
+		{"add_export", data.NewMap("path", "/srv/a", "hosts", "h", "options", []any{"rw"}), "(ro)\n/srv/b",
+			"(ro) h(rw)\n/srv/b"},
 		{"add_export", data.NewMap("path", "/srv/c", "hosts", "h"), "host(rw)\n", "host(rw)\n/srv/c h()\n"},
 		{"del_export", data.NewMap("path", "/srv/b"), "/srv/b /srv/c", "/srv/c"},
 	} {
-		if got, err := call(tt.fun, tt.kwargs); err != nil || got != strings.Replace(file, tt.old, tt.new, 1) {
+		if got, err := call(tt.fun, tt.kwargs); err != nil ||
+			got != strings.Replace(file, tt.old, tt.new, 1) {
 			t.Errorf("%s %s: %v\n%s", tt.fun, data.Repr(tt.kwargs), err, got)
 		}
 	}
@@ -88,7 +91,8 @@ func FuzzExports(f *testing.F) {
 	f.Add(file, "/srv/b")
 	f.Add("/a\n/a (\n", "/a")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		if len(strings.Fields(path)) != 1 || !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "()#") {
+		if len(strings.Fields(path)) != 1 || !strings.HasPrefix(path, "/") ||
+			strings.ContainsAny(path, "()#") {
 			return
 		}
 		if left := exports(without(text, path)); left.Has(path) {

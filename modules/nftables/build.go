@@ -80,7 +80,8 @@ func build(kwargs *data.Map, family string) (string, error) {
 	}
 	either := func(before string, keys ...string) {
 		for i, key := range keys {
-			if kwargs.Has(key) && (data.Truth(kwargs.Value(key)) || i+1 == len(keys) || !kwargs.Has(keys[i+1])) {
+			if kwargs.Has(key) && (data.Truth(kwargs.Value(key)) || i+1 == len(keys) ||
+				!kwargs.Has(keys[i+1])) {
 				b.WriteString(before + text(key) + " ")
 				return
 			}

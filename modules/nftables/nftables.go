@@ -195,7 +195,8 @@ func (m *module) rules(ctx context.Context, family any) ([]string, error) {
 	var rules []string
 	for _, v := range tables {
 		table, _ := v.(*data.Map)
-		out, err := m.nft(ctx, "--numeric", "--numeric", "--numeric", "list", "table", word, table.Text("name"))
+		out, err := m.nft(ctx, "--numeric", "--numeric", "--numeric", "list", "table", word,
+			table.Text("name"))
 		if err != nil {
 			return nil, err
 		}
@@ -299,7 +300,8 @@ func (m *module) save(ctx context.Context, a saveArgs) (any, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, "salt-all-in-one.nft")
 	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, KeepMode: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644,
+		KeepMode: true}); err != nil {
 		return nil, loader.Execution("Problem writing to configuration file: %w", err)
 	}
 	return text, nil
@@ -376,7 +378,8 @@ func (m *module) newTable(ctx context.Context, a requiredArgs) (any, error) {
 		return nil, err
 	}
 	title := whereTable(a.Table, a.Family)
-	return m.act(ctx, title+" created", title+" could not be created", "add", "table", word, data.Str(a.Table))
+	return m.act(ctx, title+" created", title+" could not be created", "add", "table", word,
+		data.Str(a.Table))
 }
 
 // deleteTable deletes a table with all that it holds.
@@ -394,7 +397,8 @@ func (m *module) deleteTable(ctx context.Context, a requiredArgs) (any, error) {
 		return nil, err
 	}
 	title := whereTable(a.Table, a.Family)
-	return m.act(ctx, title+" deleted", title+" could not be deleted", "delete", "table", word, data.Str(a.Table))
+	return m.act(ctx, title+" deleted", title+" could not be deleted", "delete", "table", word,
+		data.Str(a.Table))
 }
 
 type chainArgs struct {
@@ -489,7 +493,8 @@ func (m *module) newChain(ctx context.Context, a newChainArgs) (any, error) {
 		if err := names(a.TableType, a.Hook, strings.TrimPrefix(priority, "-")); err != nil {
 			return nil, err
 		}
-		argv = append(argv, "{", "type", data.Str(a.TableType), "hook", data.Str(a.Hook), "priority", priority+";", "}")
+		argv = append(argv, "{", "type", data.Str(a.TableType), "hook", data.Str(a.Hook), "priority",
+			priority+";", "}")
 	}
 	return m.act(ctx, title+" created", title+" could not be created", argv...)
 }

@@ -29,10 +29,12 @@ func program(t *testing.T) {
 // more before it looks for a rule, so these commands are not compared.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()},
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()},
 		Skip: func(line []string) bool {
 			command := strings.Join(line, " ")
-			return strings.HasPrefix(command, "nft --handle list") || strings.HasPrefix(command, "nft list table")
+			return strings.HasPrefix(command, "nft --handle list") ||
+				strings.HasPrefix(command, "nft list table")
 		}})
 }
 
@@ -121,7 +123,8 @@ func TestRules(t *testing.T) {
 		check(false, "check", nil, "filter", "input", rule)
 	}
 	if call("get_policy", nil, "filter", "input") != "accept" ||
-		call("set_policy", nil, "filter", "input", "drop") != true || call("get_policy", nil, "filter", "input") != "drop" {
+		call("set_policy", nil, "filter", "input", "drop") != true ||
+		call("get_policy", nil, "filter", "input") != "drop" {
 		t.Errorf("the policy is %v", call("get_policy", nil, "filter", "input"))
 	}
 	check(true, "insert", nil, "filter", "input", nil, "accept")
@@ -132,7 +135,8 @@ func TestRules(t *testing.T) {
 }
 
 func FuzzHandleOf(f *testing.F) {
-	f.Add("\t\ttcp dport { 22, 80 } counter packets 3 bytes 9 accept # handle 4\n", "tcp dport { 80,22 } counter accept")
+	f.Add("\t\ttcp dport { 22, 80 } counter packets 3 bytes 9 accept # handle 4\n",
+		"tcp dport { 80,22 } counter accept")
 	f.Fuzz(func(t *testing.T, list, rule string) {
 		if handle := handleOf(list, rule); handle != "" && !strings.Contains(list, handle) {
 			t.Errorf("%q has no handle %s", list, handle)

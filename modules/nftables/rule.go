@@ -80,7 +80,8 @@ func (m *module) find(ctx context.Context, a ruleArgs) (result *data.Map, handle
 		return nil, "", err
 	}
 	for _, options := range [][]string{{"--handle", "--numeric", "--numeric", "--numeric"}, {"--handle"}} {
-		out, err := m.nft(ctx, append(options, "list", "chain", word, data.Str(a.Table), data.Str(a.Chain))...)
+		out, err := m.nft(ctx, append(options, "list", "chain", word, data.Str(a.Table),
+			data.Str(a.Chain))...)
 		if err != nil {
 			return nil, "", err
 		}

@@ -142,7 +142,8 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 		return nil, err
 	}
 	limits, operands := &data.Map{}, []string{owner}
-	for _, limit := range []string{"block-soft-limit", "block-hard-limit", "file-soft-limit", "file-hard-limit"} {
+	for _, limit := range []string{"block-soft-limit", "block-hard-limit", "file-soft-limit",
+		"file-hard-limit"} {
 		v, ok := a.Kwargs.Get(limit)
 		if !ok {
 			v = int64(0)
@@ -227,9 +228,11 @@ func modes(text, device string) *data.Map {
 	for line := range strings.SplitSeq(text, "\n") {
 		words := strings.Fields(line)
 		switch {
-		case len(words) > 4 && strings.HasPrefix(words[0], "quotaon") && strings.HasPrefix(words[1], "Mountpoint"):
+		case len(words) > 4 && strings.HasPrefix(words[0], "quotaon") &&
+			strings.HasPrefix(words[1], "Mountpoint"):
 			all.Set(words[4], "disabled")
-		case len(words) > 1 && strings.HasPrefix(words[0], "quotaon") && strings.HasPrefix(words[1], "Cannot"):
+		case len(words) > 1 && strings.HasPrefix(words[0], "quotaon") &&
+			strings.HasPrefix(words[1], "Cannot"):
 			all.Set(device, "Not found")
 			return all
 		case len(words) > 6 && !strings.HasPrefix(words[0], "quotaon"):

@@ -24,7 +24,8 @@ func program(t *testing.T) {
 // 4.06.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 // No argument reaches a program as an option or as several lines. warn runs warnquota.
@@ -52,7 +53,8 @@ func TestOperands(t *testing.T) {
 		}
 	}
 	shell.Ran = []any{}
-	if _, err := r.Invoke(t.Context(), "quota.warn", nil, nil); err != nil || data.Repr(shell.Ran) != "[['warnquota']]" {
+	if _, err := r.Invoke(t.Context(), "quota.warn", nil, nil); err != nil ||
+		data.Repr(shell.Ran) != "[['warnquota']]" {
 		t.Errorf("warn runs %s, %v", data.Repr(shell.Ran), err)
 	}
 }

@@ -250,7 +250,8 @@ func options(kwargs *data.Map) ([]any, error) {
 //	salt '*' raid.create /dev/md0 level=1 chunk=256 devices="['/dev/xvdd', '/dev/xvde']" test_mode=True
 func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 	devices := devicesOf(a.Devices)
-	if err := plain(append([]string{a.Name, data.Str(a.Level), data.Str(a.Metadata)}, devices...)...); err != nil {
+	if err := plain(append([]string{a.Name, data.Str(a.Level), data.Str(a.Metadata)},
+		devices...)...); err != nil {
 		return nil, err
 	}
 	more, err := options(a.Kwargs)

@@ -48,12 +48,16 @@ func TestConfiguration(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(conf), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ran := func(text string) *data.Map { return data.NewMap("retcode", int64(0), "stdout", text, "stderr", "") }
+	ran := func(text string) *data.Map {
+		return data.NewMap("retcode", int64(0), "stdout", text, "stderr",
+			"")
+	}
 	shell := &replay.Shell{Answers: data.NewMap("mdadm --detail --scan", ran(scan),
 		"mdadm --detail /dev/null", ran(""), "mdadm --stop /dev/null", ran(""))}
 	env := &loader.Env{Root: root, Opts: data.NewMap("cachedir", root),
 		Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os", "Ubuntu") }}
-	r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), file.Plugin(render.Brought{}), Plugin()})
+	r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), file.Plugin(render.Brought{}),
+		Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +121,8 @@ func FuzzScanned(f *testing.F) {
 	f.Add("ARRAY /dev/md0 spares")
 	f.Fuzz(func(t *testing.T, text string) {
 		for device, v := range scanned(text).All() {
-			if v.(*data.Map).Value("device") != device && !strings.Contains(strings.ToLower(text), "device=") {
+			if v.(*data.Map).Value("device") != device && !strings.Contains(strings.ToLower(text),
+				"device=") {
 				t.Errorf("%q: %s has %s", text, data.Repr(device), data.Repr(v))
 			}
 		}

@@ -256,7 +256,8 @@ func (m *module) installRuby(ctx context.Context, a rubyArgs) (any, error) {
 //
 //	salt '*' rbenv.uninstall_ruby 2.0.0-p0
 func (m *module) uninstallRuby(ctx context.Context, a rubyArgs) (any, error) {
-	_, _, err := m.rbenv(ctx, a.Runas, nil, []string{"uninstall", "--force"}, strings.TrimPrefix(a.Ruby, "ruby-"))
+	_, _, err := m.rbenv(ctx, a.Runas, nil, []string{"uninstall", "--force"},
+		strings.TrimPrefix(a.Ruby, "ruby-"))
 	return err == nil, err
 }
 

@@ -21,7 +21,8 @@ func registry(t *testing.T, root string) *loader.Registry {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	env := &loader.Env{Opts: data.NewMap("id", "web1", "rbenv.root", root, "rbenv.build_env", `CFLAGS="-O2 -g"`)}
+	env := &loader.Env{Opts: data.NewMap("id", "web1", "rbenv.root", root, "rbenv.build_env",
+		`CFLAGS="-O2 -g"`)}
 	r, err := loader.NewRegistry(env,
 		[]loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(), Plugin()})
 	if err != nil {
@@ -39,17 +40,22 @@ func TestFunctions(t *testing.T) {
 		args []any
 		want any
 	}{
-		{"is_installed", nil, false}, {"versions", nil, []any{}}, {"default", nil, ""}, {"install_ruby", []any{"2.7.0"}, false},
+		{"is_installed", nil, false}, {"versions", nil, []any{}}, {"default", nil, ""}, {"install_ruby",
+			[]any{"2.7.0"}, false},
 		{"update", nil, false}, {"install", nil, true}, {"is_installed", nil, true}, {"install", nil, true},
 		{"list", nil, []any{"2.7.0", "3.2.1"}}, {"default", nil, "system"},
-		{"install_ruby", []any{"ruby-2.7.0"}, "Installed ruby-2.7.0 with -O2 -g"}, {"versions", nil, []any{"2.7.0"}},
+		{"install_ruby", []any{"ruby-2.7.0"}, "Installed ruby-2.7.0 with -O2 -g"}, {"versions", nil,
+			[]any{"2.7.0"}},
 		{"install_ruby", []any{"9.9"}, false}, {"default", []any{"2.7.0"}, true}, {"default", nil, "2.7.0"},
-		{"rehash", nil, true}, {"do", []any{`sh -c 'echo ${PATH%%:*}'`}, root + "/shims"}, {"do", []any{"false"}, false},
+		{"rehash", nil, true}, {"do", []any{`sh -c 'echo ${PATH%%:*}'`}, root + "/shims"}, {"do",
+			[]any{"false"}, false},
 		{"do_with_ruby", []any{"2.7.0", `sh -c 'echo $RBENV_VERSION'`}, "2.7.0"},
 		{"uninstall_ruby", []any{"2.7.0"}, true}, {"versions", nil, []any{}},
 	} {
-		if got, err := r.Invoke(t.Context(), "rbenv."+step.fun, step.args, nil); err != nil || !data.Equal(got, step.want) {
-			t.Errorf("%s %s gives %s, %v, want %s", step.fun, data.Repr(step.args), data.Repr(got), err, data.Repr(step.want))
+		if got, err := r.Invoke(t.Context(), "rbenv."+step.fun, step.args, nil); err != nil ||
+			!data.Equal(got, step.want) {
+			t.Errorf("%s %s gives %s, %v, want %s", step.fun, data.Repr(step.args), data.Repr(got), err,
+				data.Repr(step.want))
 		}
 	}
 }
@@ -76,7 +82,8 @@ func TestRefused(t *testing.T) {
 // The directory is that of the user, unless an option names one.
 func TestExpanded(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
-	for path, want := range map[string]string{"/x": "/x", "~/x": "/home/me/x", "~": "/home/me", "~no-such-user/x": "~no-such-user/x"} {
+	for path, want := range map[string]string{"/x": "/x", "~/x": "/home/me/x", "~": "/home/me",
+		"~no-such-user/x": "~no-such-user/x"} {
 		if got := expanded(path); got != want {
 			t.Errorf("%s becomes %s", path, got)
 		}

@@ -63,7 +63,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Invoke(t.Context(), "sysfs.write", []any{"kernel/mm/enabled", "never"}, nil); got != true || err != nil {
+	if got, err := r.Invoke(t.Context(), "sysfs.write", []any{"kernel/mm/enabled", "never"},
+		nil); got != true || err != nil {
 		t.Errorf("write gives %v, %v", got, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "sys/kernel/mm/enabled")); string(text) != "never\n" {
@@ -73,7 +74,8 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"../etc/secret", "/sys/../etc/secret", "kernel/link", "/sysx/a"} {
-		for fun, args := range map[string][]any{"read": {key}, "write": {key, "y"}, "attr": {key}, "target": {key}} {
+		for fun, args := range map[string][]any{"read": {key}, "write": {key, "y"}, "attr": {key},
+			"target": {key}} {
 			if got, err := r.Invoke(t.Context(), "sysfs."+fun, args, nil); got != false || err != nil {
 				t.Errorf("%s %s gives %s, %v", fun, key, data.Repr(got), err)
 			}

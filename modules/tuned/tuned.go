@@ -64,7 +64,8 @@ func profiles(text string) []any {
 //
 //	salt '*' tuned.active
 func (m *module) active(ctx context.Context, _ noArgs) (any, error) {
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"tuned-adm", "active"}, IgnoreRetcode: true})
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"tuned-adm", "active"},
+		IgnoreRetcode: true})
 	if err != nil {
 		return nil, err
 	}

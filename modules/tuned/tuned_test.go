@@ -23,7 +23,8 @@ func program(t *testing.T) {
 // testdata/calls.json has the commands and results of Salt 3006.18 for output of TuneD 2.20.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 // A name reaches tuned-adm neither as an option nor as several lines.

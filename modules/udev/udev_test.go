@@ -23,7 +23,8 @@ func program(t *testing.T) {
 // testdata/calls.json has the commands and results of Salt 3006.18 for output of udev 252.
 func TestCalls(t *testing.T) {
 	program(t)
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 // A device is one word of the option, and has one line. Output without devices is an error.
@@ -37,7 +38,8 @@ func TestDevice(t *testing.T) {
 	}
 	for dev, want := range map[string]string{"a\nb": `the device "a\nb" has more than one line`,
 		"-x y": "udevadm reports nothing of -x y"} {
-		if got, err := r.Invoke(t.Context(), "udev.info", []any{dev}, nil); err == nil || err.Error() != want {
+		if got, err := r.Invoke(t.Context(), "udev.info", []any{dev}, nil); err == nil ||
+			err.Error() != want {
 			t.Errorf("%q gives %s, %v", dev, data.Repr(got), err)
 		}
 	}

@@ -68,7 +68,8 @@ func dumped(text string) *data.Map {
 			summary = append(summary, strings.TrimSpace(line))
 		}
 		for _, item := range [][2]string{{"session id:", "Session ID"}, {"session label:", "Session label"},
-			{"media file size", "Media size"}, {"dump complete:", "Dump complete"}, {"Dump Status:", "Status"}} {
+			{"media file size", "Media size"}, {"dump complete:", "Dump complete"}, {"Dump Status:",
+				"Status"}} {
 			if value, ok := strings.CutPrefix(line, item[0]); ok {
 				all.Set(item[1], strings.TrimLeft(value, " \t"))
 			}
@@ -130,7 +131,8 @@ func pruned(text string) *data.Map {
 		case first:
 			first = false
 		case ok:
-			all.Set(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(key)), " ", "_"), strings.TrimSpace(value))
+			all.Set(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(key)), " ", "_"),
+				strings.TrimSpace(value))
 		}
 	}
 	return all
@@ -168,7 +170,8 @@ func estimated(text string) *data.Map {
 		case header:
 			header = false
 		case len(words) == 5:
-			all.Set(words[0], data.NewMap("block _size", words[1], "blocks", words[2], "megabytes", words[3], "logsize", words[4]))
+			all.Set(words[0], data.NewMap("block _size", words[1], "blocks", words[2], "megabytes", words[3],
+				"logsize", words[4]))
 		}
 	}
 	return all

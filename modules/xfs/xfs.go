@@ -194,7 +194,8 @@ func (m *module) mounts() (*data.Map, error) {
 	all := &data.Map{}
 	for line := range strings.Lines(string(src)) {
 		if words := strings.Fields(line); len(words) > 3 && words[2] == "xfs" {
-			all.Set(words[0], data.NewMap("mount_point", words[1], "options", data.Values(strings.Split(words[3], ","))))
+			all.Set(words[0], data.NewMap("mount_point", words[1], "options",
+				data.Values(strings.Split(words[3], ","))))
 		}
 	}
 	return all, nil
@@ -262,7 +263,8 @@ func (m *module) mkfs(ctx context.Context, a mkfsArgs) (any, error) {
 	for _, option := range []struct {
 		name string
 		v    any
-	}{{"-b", a.Bso}, {"-m", a.Gmo}, {"-n", a.Nmo}, {"-i", a.Ino}, {"-d", a.Dso}, {"-l", a.Lso}, {"-r", a.Rso}} {
+	}{{"-b", a.Bso}, {"-m", a.Gmo}, {"-n", a.Nmo}, {"-i", a.Ino}, {"-d", a.Dso}, {"-l", a.Lso}, {"-r",
+		a.Rso}} {
 		text := calls.Text(option.v)
 		if !strings.Contains(text, "=") {
 			continue

@@ -45,8 +45,9 @@ func TestOperands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"-f", "a\nb"} {
-		for fun, args := range map[string][]any{"info": {bad}, "dump": {bad, "/x"}, "prune_dump": {bad}, "estimate": {bad},
-			"mkfs": {bad}, "modify": {bad, "label"}, "defragment": {bad}} {
+		for fun, args := range map[string][]any{"info": {bad}, "dump": {bad, "/x"}, "prune_dump": {bad},
+			"estimate": {bad},
+			"mkfs":     {bad}, "modify": {bad, "label"}, "defragment": {bad}} {
 			if got, err := r.Invoke(t.Context(), "xfs."+fun, args, nil); err == nil {
 				t.Errorf("%s %s gives %s", fun, data.Repr(args), data.Repr(got))
 			}

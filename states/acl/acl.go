@@ -70,7 +70,8 @@ type file struct {
 // look reads the entries of a kind. Inherited entries are those of directories only.
 func (m *module) look(ctx context.Context, path string, k kind, recurse bool) (list, error) {
 	var now list
-	all, err := change.Ask[*data.Map](ctx, m.env, "acl.getfacl", []any{path}, data.NewMap("recursive", recurse))
+	all, err := change.Ask[*data.Map](ctx, m.env, "acl.getfacl", []any{path},
+		data.NewMap("recursive", recurse))
 	if err != nil {
 		return now, err
 	}
@@ -149,7 +150,8 @@ func there(path string) bool {
 }
 
 // modify sets entries of a file, after wiping it if that is wanted. A failure is a reason.
-func (m *module) modify(ctx context.Context, path string, k kind, names []string, perms string, recurse, force bool, title string) error {
+func (m *module) modify(ctx context.Context, path string, k kind, names []string, perms string, recurse,
+	force bool, title string) error {
 	kwargs := data.NewMap("recursive", recurse, "raise_err", true)
 	run := func(fun string, args ...any) error {
 		_, err := m.env.Call(ctx, "acl."+fun, args, kwargs)
@@ -240,7 +242,8 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			switch {
 			case !ok:
 				return data.NewMap("new", entry(perms))
-			case slices.ContainsFunc(now.files, func(f file) bool { return f.entries.Value(search(now)) != octal }):
+			case slices.ContainsFunc(now.files,
+				func(f file) bool { return f.entries.Value(search(now)) != octal }):
 				return data.NewMap("new", entry(perms), "old", entry(letters(had)))
 			}
 			return nil
@@ -256,7 +259,8 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			}
 			switch {
 			case o.Stage == change.StageWould && ok:
-				return "Updated permissions will be applied for " + name + ": " + letters(had) + " -> " + perms
+				return "Updated permissions will be applied for " + name + ": " + letters(had) + " -> " +
+					perms
 			case o.Stage == change.StageWould:
 				return "New permissions will be applied for " + name + ": " + perms
 			case o.Stage == change.StageDone && ok:
@@ -321,7 +325,8 @@ func (m *module) listAbsent(ctx context.Context, a listAbsentArgs) (change.Resul
 }
 
 // without removes entries. Salt reports no changes for that.
-func (m *module) without(ctx context.Context, path, word string, names []string, recurse bool) (change.Result, error) {
+func (m *module) without(ctx context.Context, path, word string, names []string, recurse bool) (change.Result,
+	error) {
 	if !there(path) {
 		return change.Refuse(path, path+" does not exist")
 	}
@@ -441,7 +446,8 @@ func (m *module) listPresent(ctx context.Context, a listPresentArgs) (change.Res
 			had, ok, _ := first(o.Before)
 			switch {
 			case o.Stage == change.StageWould && ok:
-				return "Updated permissions will be applied for " + title + ": " + data.Str(had) + " -> " + perms
+				return "Updated permissions will be applied for " + title + ": " + data.Str(had) + " -> " +
+					perms
 			case o.Stage == change.StageWould:
 				return "New permissions will be applied for " + title + ": " + perms
 			case o.Stage == change.StageDone && ok:

@@ -164,7 +164,8 @@ func (m *module) fileOf(commands []string) (file, wrong string) {
 			return "", "Changes should be prefixed with /files if no context is provided, change: " + command
 		}
 		if path = bare(path); file != "" && file != path {
-			return "", "Changes should be made to one file at a time, detected changes to " + file + " and " + path
+			return "", "Changes should be made to one file at a time, detected changes to " + file + " and " +
+				path
 		}
 		file = path
 	}

@@ -107,7 +107,8 @@ func (m *module) update(ctx context.Context, a updateArgs) (change.Result, error
 }
 
 // run runs a function of composer; always false means not in a directory where it ran already.
-func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always bool) (change.Result, error) {
+func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always bool) (change.Result,
+	error) {
 	changes := &data.Map{}
 	return change.Thing[bool]{
 		Name: a.Name,
@@ -119,8 +120,9 @@ func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always
 			if did {
 				not = ""
 			}
-			return change.When(always || !did, change.OldNew("composer install has "+not+"been run in "+a.Name,
-				"composer "+verb+" will be run in "+a.Name))
+			return change.When(always || !did,
+				change.OldNew("composer install has "+not+"been run in "+a.Name,
+					"composer "+verb+" will be run in "+a.Name))
 		},
 		Apply: func(ctx context.Context, _ bool) error {
 			v, err := m.env.Call(ctx, "composer."+fun, []any{a.Name}, a.kwargs())
@@ -131,7 +133,8 @@ func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always
 			default:
 				return change.Raise(err)
 			}
-			if ran, ok := v.(*data.Map); ok && !strings.Contains(ran.Text("stdout")+ran.Text("stderr"), "Nothing to ") {
+			if ran, ok := v.(*data.Map); ok && !strings.Contains(ran.Text("stdout")+ran.Text("stderr"),
+				"Nothing to ") {
 				changes = data.NewMap("stderr", ran.Value("stderr"), "stdout", ran.Value("stdout"))
 			}
 			return nil

@@ -88,7 +88,8 @@ func (m *module) status(ctx context.Context, a statusArgs) (change.Result, error
 		if ok {
 			verdict = change.Success
 		}
-		return change.Result{Name: a.Name, Verdict: verdict, Comment: comment, More: data.NewMap("data", details)}, nil
+		return change.Result{Name: a.Name, Verdict: verdict, Comment: comment,
+			More: data.NewMap("data", details)}, nil
 	}
 	var maximum, minimum int64
 	var wrong, text string

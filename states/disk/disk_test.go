@@ -26,7 +26,8 @@ func modules() []loader.Plugin {
 			return &loader.Module{Funcs: []loader.Func{fun}}, nil
 		}}
 	}
-	return []loader.Plugin{plugin("disk", loader.F("usage", usage)), plugin("status", loader.F("diskusage", diskusage))}
+	return []loader.Plugin{plugin("disk", loader.F("usage", usage)),
+		plugin("status", loader.F("diskusage", diskusage))}
 }
 
 // TestRuns replays results of Salt 3006.18 for the same numbers, with and without test mode.

@@ -144,10 +144,13 @@ func (m *module) present(ctx context.Context, a jobArgs) (change.Result, error) 
 func (m *module) absent(ctx context.Context, a jobArgs) (change.Result, error) {
 	title := "Incron " + a.Name
 	return change.Thing[status]{
-		Name:   a.Name,
-		Look:   func(ctx context.Context) (status, error) { return m.look(ctx, a) },
-		Wants:  func(now status) *data.Map { return change.When(now == equal, data.NewMap(a.User, a.Name)) },
-		Apply:  func(ctx context.Context, _ status) error { return m.act(ctx, a, "rm_job", "absent", "removed") },
+		Name:  a.Name,
+		Look:  func(ctx context.Context) (status, error) { return m.look(ctx, a) },
+		Wants: func(now status) *data.Map { return change.When(now == equal, data.NewMap(a.User, a.Name)) },
+		Apply: func(ctx context.Context, _ status) error {
+			return m.act(ctx, a, "rm_job", "absent",
+				"removed")
+		},
 		Silent: true,
 		Texts: change.Texts{
 			Would: title + " is set to be removed",

@@ -161,7 +161,8 @@ func (a entryArgs) entries() []entry {
 
 // each keeps the entries one by one. Their comments follow each other; that of a failure replaces
 // those before it.
-func (m *module) each(ctx context.Context, a entryArgs, thing func(entry) change.Thing[bool]) (change.Result, error) {
+func (m *module) each(ctx context.Context, a entryArgs, thing func(entry) change.Thing[bool]) (change.Result,
+	error) {
 	switch {
 	case !data.Truth(a.Entry):
 		return change.Refuse(a.Name, "ipset entry must be specified")
@@ -187,7 +188,8 @@ func (m *module) each(ctx context.Context, a entryArgs, thing func(entry) change
 
 // holds reports whether the set has an entry.
 func (m *module) holds(ctx context.Context, a entryArgs, text string) (bool, error) {
-	v, err := change.Ask[any](ctx, m.env, "ipset.check", []any{a.Kwargs.Value("set_name"), text, a.Family}, nil)
+	v, err := change.Ask[any](ctx, m.env, "ipset.check", []any{a.Kwargs.Value("set_name"), text, a.Family},
+		nil)
 	return v == true, err
 }
 
@@ -195,7 +197,8 @@ func (m *module) holds(ctx context.Context, a entryArgs, text string) (bool, err
 func (m *module) change(ctx context.Context, fun string, a entryArgs, text string) error {
 	kwargs := a.Kwargs.Clone()
 	kwargs.Delete("set_name")
-	v, err := change.Ask[any](ctx, m.env, "ipset."+fun, []any{a.Kwargs.Value("set_name"), text, a.Family}, kwargs)
+	v, err := change.Ask[any](ctx, m.env, "ipset."+fun, []any{a.Kwargs.Value("set_name"), text, a.Family},
+		kwargs)
 	if err == nil && strings.Contains(data.Str(v), "Error") {
 		err = change.Reason(data.Str(v))
 	}
@@ -233,14 +236,17 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			},
 			Silent: true,
 			Texts: change.Texts{
-				Same:   "entry for " + e.itself + " already in set " + set + " for " + family + "\n",
-				Would:  "entry " + e.itself + " would be added to set " + set + " for family " + family + "\n",
-				Done:   "entry " + e.whole + " added to set " + set + " for family " + family + "\n",
-				Failed: "entry " + e.whole + " is still missing in set " + set + " for family " + family + "\n",
+				Same: "entry for " + e.itself + " already in set " + set + " for " + family + "\n",
+				Would: "entry " + e.itself + " would be added to set " + set + " for family " + family +
+					"\n",
+				Done: "entry " + e.whole + " added to set " + set + " for family " + family + "\n",
+				Failed: "entry " + e.whole + " is still missing in set " + set + " for family " + family +
+					"\n",
 			},
 			Say: func(o change.Outcome[bool]) any {
 				if o.Stage == change.StageFailed && o.Err != nil {
-					return "Failed to add to entry " + e.whole + " to set " + set + " for family " + family + ".\n" +
+					return "Failed to add to entry " + e.whole + " to set " + set + " for family " + family +
+						".\n" +
 						o.Err.Error()
 				}
 				return nil
@@ -274,8 +280,9 @@ func (m *module) absent(ctx context.Context, a entryArgs) (change.Result, error)
 			Apply:  func(ctx context.Context, _ bool) error { return m.change(ctx, "delete", a, e.itself) },
 			Silent: true,
 			Texts: change.Texts{
-				Same:   "ipset entry for " + e.whole + " not present in set " + set + " for " + family + "\n",
-				Would:  "ipset entry " + e.itself + " would be removed from set " + set + " for " + family + "\n",
+				Same: "ipset entry for " + e.whole + " not present in set " + set + " for " + family + "\n",
+				Would: "ipset entry " + e.itself + " would be removed from set " + set + " for " + family +
+					"\n",
 				Done:   "ipset entry " + e.whole + " removed from set " + set + " for " + family + "\n",
 				Failed: "ipset entry " + e.whole + " is still in set " + set + " for " + family + "\n",
 			},

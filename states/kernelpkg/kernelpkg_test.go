@@ -28,20 +28,23 @@ func (h *host) plugins() []loader.Plugin {
 	last := func() any { return h.installed[len(h.installed)-1] }
 	kernels := loader.Plugin{Name: "kernelpkg", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
-			fun("list_installed", func() any { return h.installed }), fun("latest_available", func() any { return "6.1.0-10" }),
+			fun("list_installed", func() any { return h.installed }), fun("latest_available",
+				func() any { return "6.1.0-10" }),
 			fun("upgrade", func() any {
 				h.installed = append(h.installed, "6.1.0-10")
-				return data.NewMap("upgrades", data.NewMap("linux-image", data.NewMap("old", "", "new", "6.1")))
+				return data.NewMap("upgrades", data.NewMap("linux-image",
+					data.NewMap("old", "", "new", "6.1")))
 			}),
 			fun("active", func() any { return h.active }), fun("latest_installed", last),
 			fun("needs_reboot", func() any { return h.active != last() }),
 		}}, nil
 	}}
 	system := loader.Plugin{Name: "system", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("reboot", func(_ context.Context, a rebootArgs) (any, error) {
-			h.active, h.reboots = last(), append(h.reboots, a.AtTime)
-			return true, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("reboot",
+			func(_ context.Context, a rebootArgs) (any, error) {
+				h.active, h.reboots = last(), append(h.reboots, a.AtTime)
+				return true, nil
+			})}}, nil
 	}}
 	return []loader.Plugin{kernels, system}
 }

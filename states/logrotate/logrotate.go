@@ -81,7 +81,10 @@ func (m *module) set(ctx context.Context, a setArgs) (change.Result, error) {
 		Wants: func(now any) *data.Map {
 			return change.When(!data.Equal(now, wanted), change.OldNew(now, wanted))
 		},
-		Apply: func(ctx context.Context, _ any) error { return change.Do(ctx, m.env, "logrotate.set", nil, set) },
+		Apply: func(ctx context.Context, _ any) error {
+			return change.Do(ctx, m.env, "logrotate.set", nil,
+				set)
+		},
 		Texts: change.Texts{
 			Same:   upper + " already has value" + shown,
 			Would:  upper + " will be set to value" + shown,

@@ -130,14 +130,16 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		},
 		Apply: func(ctx context.Context, now state) error {
 			if now.there {
-				if err := change.Do(ctx, m.env, "nfs3.del_export", []any{a.Exports, a.Name}, nil); err != nil {
+				if err := change.Do(ctx, m.env, "nfs3.del_export", []any{a.Exports, a.Name},
+					nil); err != nil {
 					return err
 				}
 			}
 			for _, v := range wanted {
 				client, _ := v.(*data.Map)
 				if err := change.Do(ctx, m.env, "nfs3.add_export",
-					[]any{a.Exports, a.Name, client.Value("hosts"), client.Value("options")}, nil); err != nil {
+					[]any{a.Exports, a.Name, client.Value("hosts"),
+						client.Value("options")}, nil); err != nil {
 					return err
 				}
 			}

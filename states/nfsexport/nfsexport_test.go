@@ -28,12 +28,14 @@ func TestRuns(t *testing.T) {
 	states.Replay(t, "testdata/runs.json", dir+"/", runs.Equal)
 	kwargs := data.NewMap("hosts", "h", "exports", file)
 	for i, want := range []string{"", "Export /srv/bare already configured"} {
-		if got := states.Run(t, false, "nfs_export.present", "/srv/bare", kwargs); got.Text("comment") != want ||
+		if got := states.Run(t, false, "nfs_export.present", "/srv/bare",
+			kwargs); got.Text("comment") != want ||
 			got.Value("result") != true {
 			t.Errorf("run %d without options: %s", i, data.Repr(got))
 		}
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "# mine\n/srv/old *(ro)\n/srv/bare h()\n" {
+	if text, err := os.ReadFile(file); err != nil ||
+		string(text) != "# mine\n/srv/old *(ro)\n/srv/bare h()\n" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
 	if err := os.WriteFile(filepath.Join(fake, "broken"), nil, 0o600); err != nil {

@@ -41,7 +41,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 }
 
 // result calls a function that returns result and comment.
-func (m *module) result(ctx context.Context, fun string, kwargs *data.Map, args ...any) (ok bool, comment string, err error) {
+func (m *module) result(ctx context.Context, fun string, kwargs *data.Map, args ...any) (ok bool,
+	comment string, err error) {
 	v, err := change.Ask[*data.Map](ctx, m.env, "nftables."+fun, args, kwargs)
 	return v.Value("result") == true, strings.TrimSpace(v.Text("comment")), err
 }
@@ -55,7 +56,8 @@ func (m *module) is(fun string, args ...any) func(context.Context) (bool, error)
 }
 
 // act calls a function for a change. A failure is the text that failed returns for its comment.
-func (m *module) act(ctx context.Context, failed func(comment string) string, fun string, kwargs *data.Map, args ...any) error {
+func (m *module) act(ctx context.Context, failed func(comment string) string, fun string, kwargs *data.Map,
+	args ...any) error {
 	ok, comment, err := m.result(ctx, fun, kwargs, args...)
 	if err == nil && !ok {
 		err = change.Reason(failed(comment))
@@ -86,7 +88,10 @@ func (m *module) tablePresent(ctx context.Context, a tableArgs) (change.Result, 
 		Look:  m.is("check_table", a.Name, a.Family),
 		Wants: func(there bool) *data.Map { return locale(!there, a.Name) },
 		Apply: func(ctx context.Context, _ bool) error {
-			failed := func(string) string { return "Failed to create table " + a.Name + " for family " + family }
+			failed := func(string) string {
+				return "Failed to create table " + a.Name + " for family " +
+					family
+			}
 			return m.act(ctx, failed, "new_table", nil, a.Name, a.Family)
 		},
 		Silent: true,
@@ -110,7 +115,10 @@ func (m *module) tableAbsent(ctx context.Context, a tableArgs) (change.Result, e
 		Look:  m.is("check_table", a.Name, a.Family),
 		Wants: func(there bool) *data.Map { return locale(there, a.Name) },
 		Apply: func(ctx context.Context, _ bool) error {
-			failed := func(string) string { return "Failed to delete table " + a.Name + " from family " + family }
+			failed := func(string) string {
+				return "Failed to delete table " + a.Name + " from family " +
+					family
+			}
 			return m.act(ctx, failed, "delete_table", nil, a.Name, a.Family)
 		},
 		Silent: true,
@@ -148,16 +156,18 @@ func (m *module) chainPresent(ctx context.Context, a chainArgs) (change.Result, 
 		Wants: func(there bool) *data.Map { return locale(!there, a.Name) },
 		Apply: func(ctx context.Context, _ bool) error {
 			failed := func(comment string) string {
-				return "Failed to create " + a.Name + " chain in " + table + " table: " + comment + " for " + family
+				return "Failed to create " + a.Name + " chain in " + table + " table: " + comment + " for " +
+					family
 			}
 			return m.act(ctx, failed, "new_chain", data.NewMap("table_type", a.TableType, "hook", a.Hook,
 				"priority", a.Priority, "family", a.Family), a.Table, a.Name)
 		},
 		Silent: true,
 		Texts: change.Texts{
-			Same:  "nftables " + a.Name + " chain is already exist in " + table + " table for " + family,
-			Would: "nftables chain " + a.Name + " would be created in table " + table + " for family " + family,
-			Done:  "nftables " + a.Name + " chain in " + table + " table create success for " + family,
+			Same: "nftables " + a.Name + " chain is already exist in " + table + " table for " + family,
+			Would: "nftables chain " + a.Name + " would be created in table " + table + " for family " +
+				family,
+			Done: "nftables " + a.Name + " chain in " + table + " table create success for " + family,
 		},
 	}.Ensure(ctx)
 }
@@ -177,7 +187,8 @@ func (m *module) chainAbsent(ctx context.Context, a chainAbsentArgs) (change.Res
 	table, family := data.Str(a.Table), data.Str(a.Family)
 	failed := func(verb string) func(string) string {
 		return func(comment string) string {
-			return "Failed to " + verb + " " + a.Name + " chain in " + table + " table: " + comment + " for " + family
+			return "Failed to " + verb + " " + a.Name + " chain in " + table + " table: " + comment +
+				" for " + family
 		}
 	}
 	return change.Thing[bool]{
@@ -192,9 +203,10 @@ func (m *module) chainAbsent(ctx context.Context, a chainAbsentArgs) (change.Res
 		},
 		Silent: true,
 		Texts: change.Texts{
-			Same:  "nftables " + a.Name + " chain is already absent in " + table + " table for " + family,
-			Would: "nftables chain " + a.Name + " would be deleted from table " + table + " for family " + family,
-			Done:  "nftables " + a.Name + " chain in " + table + " table delete success for " + family,
+			Same: "nftables " + a.Name + " chain is already absent in " + table + " table for " + family,
+			Would: "nftables chain " + a.Name + " would be deleted from table " + table + " for family " +
+				family,
+			Done: "nftables " + a.Name + " chain in " + table + " table delete success for " + family,
 		},
 	}.Ensure(ctx)
 }
@@ -232,10 +244,12 @@ func (m *module) flush(ctx context.Context, a flushArgs) (change.Result, error) 
 			lacking := ""
 			ok, err := m.is("check_table", table, a.Family)(ctx)
 			if err == nil && !ok {
-				lacking = "Failed to flush table " + table + " in family " + family + ", table does not exist."
+				lacking = "Failed to flush table " + table + " in family " + family +
+					", table does not exist."
 			} else if err == nil && chain != "" {
 				if ok, err = m.is("check_chain", table, chain, a.Family)(ctx); err == nil && !ok {
-					lacking = "Failed to flush chain " + chain + " in table " + table + " in family " + family +
+					lacking = "Failed to flush chain " + chain + " in table " + table + " in family " +
+						family +
 						", chain does not exist."
 				}
 			}
@@ -302,7 +316,8 @@ func (m *module) setPolicy(ctx context.Context, a policyArgs) (change.Result, er
 	if chain == "" || policy == "" {
 		return change.Refuse(a.Name, "chain and policy must be specified")
 	}
-	title := "nftables default policy for chain " + chain + " on table " + data.Str(a.Table) + " for " + family
+	title := "nftables default policy for chain " + chain + " on table " + data.Str(a.Table) + " for " +
+		family
 	saved := " "
 	return change.Thing[string]{
 		Name: a.Name,

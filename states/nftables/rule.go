@@ -103,7 +103,8 @@ func (m *module) appended(ctx context.Context, a ruleArgs) (change.Result, error
 		},
 		saved: func(rule string) string { return "Set and Saved " + of + " to: " + rule + " for " + family },
 		failed: func(rule, comment string) string {
-			return "Failed to set " + of + ".\nAttempted rule was " + rule + " for " + family + ".\n" + comment
+			return "Failed to set " + of + ".\nAttempted rule was " + rule + " for " + family + ".\n" +
+				comment
 		},
 	})
 }
@@ -123,7 +124,8 @@ func (m *module) inserted(ctx context.Context, a ruleArgs) (change.Result, error
 	return m.keep(ctx, a, wish{
 		there: true, fun: "insert",
 		args: func(rule string) ([]any, *data.Map) {
-			return []any{a.Kwargs.Value("table"), a.Kwargs.Value("chain"), a.Kwargs.Value("position"), rule, a.Family}, nil
+			return []any{a.Kwargs.Value("table"), a.Kwargs.Value("chain"), a.Kwargs.Value("position"), rule,
+				a.Family}, nil
 		},
 		texts: func(rule string) change.Texts {
 			return change.Texts{

@@ -152,7 +152,8 @@ func (m *module) absentPolicy(ctx context.Context, a absentPolicyArgs) (change.R
 			return change.When(there, data.NewMap("new", "", "old", a.Name))
 		},
 		Apply: func(ctx context.Context, _ bool) error {
-			return change.Do(ctx, m.env, "rabbitmq.delete_policy", []any{a.Vhost, a.Name}, data.NewMap("runas", a.Runas))
+			return change.Do(ctx, m.env, "rabbitmq.delete_policy", []any{a.Vhost, a.Name},
+				data.NewMap("runas", a.Runas))
 		},
 		Texts: change.Texts{
 			Same:  title + "is not present.",

@@ -17,9 +17,10 @@ import (
 func pkg() loader.Plugin {
 	type args struct{ Name string }
 	return loader.Plugin{Name: "pkg", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("version", func(context.Context, args) (any, error) {
-			return "3.10.8-1", nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("version",
+			func(context.Context, args) (any, error) {
+				return "3.10.8-1", nil
+			})}}, nil
 	}}
 }
 

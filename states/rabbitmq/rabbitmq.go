@@ -1,5 +1,6 @@
 // Package rabbitmq has Salt's states rabbitmq_user, rabbitmq_vhost, rabbitmq_plugin,
-// rabbitmq_policy, rabbitmq_cluster and rabbitmq_upstream (salt/states/rabbitmq_*.py). They use the module rabbitmq.
+// rabbitmq_policy, rabbitmq_cluster and rabbitmq_upstream (salt/states/rabbitmq_*.py). They use the
+// module rabbitmq.
 //
 // Differences from Salt: the changes of a user name all virtual hosts with new rights, and a user
 // without tags needs no change to have none. After a change, each state looks again.

@@ -217,7 +217,8 @@ func (m *module) look(ctx context.Context, a presentArgs) (array, error) {
 			now.missing = append(now.missing, device)
 			continue
 		}
-		block, err := change.Ask[*data.Map](ctx, m.env, "raid.examine", []any{device}, data.NewMap("quiet", true))
+		block, err := change.Ask[*data.Map](ctx, m.env, "raid.examine", []any{device},
+			data.NewMap("quiet", true))
 		if err != nil {
 			return now, err
 		}
@@ -240,7 +241,8 @@ func (m *module) look(ctx context.Context, a presentArgs) (array, error) {
 		return now, change.Reason("Devices MD_UUIDs: " + uuids[0] + " differs from present RAID uuid " +
 			now.info.Text("uuid") + ".")
 	case now.info == nil && len(uuids) == 0 && len(now.fresh) == 0:
-		return now, change.Reason("All devices are missing: " + data.Repr(append([]any{}, now.missing...)) + ".")
+		return now, change.Reason("All devices are missing: " + data.Repr(append([]any{}, now.missing...)) +
+			".")
 	}
 	return now, nil
 }

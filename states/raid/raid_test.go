@@ -30,6 +30,7 @@ func TestRuns(t *testing.T) {
 	}
 	env := &loader.Env{Root: root, Opts: data.NewMap("id", "web1"),
 		Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os", "Other") }}
-	runs.New(t, env, []loader.Plugin{cmd.Plugin(render.Brought{}), file.Plugin(render.Brought{}), module.Plugin()},
+	runs.New(t, env, []loader.Plugin{cmd.Plugin(render.Brought{}), file.Plugin(render.Brought{}),
+		module.Plugin()},
 		state.Plugin()).Replay(t, "testdata/runs.json", root+"/", runs.Equal)
 }

@@ -100,7 +100,8 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 				return err
 			}
 			if !now.ruby {
-				v, err := change.Ask[any](ctx, m.env, "rbenv.install_ruby", []any{ruby}, data.NewMap("runas", a.User))
+				v, err := change.Ask[any](ctx, m.env, "rbenv.install_ruby", []any{ruby},
+					data.NewMap("runas", a.User))
 				if err != nil {
 					return err
 				}
@@ -205,9 +206,12 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 //	  rbenv.install_rbenv
 func (m *module) installRbenv(ctx context.Context, a absentArgs) (change.Result, error) {
 	return change.Thing[host]{
-		Name:    a.Name,
-		Look:    func(ctx context.Context) (host, error) { return m.look(ctx, "", a.User) },
-		Wants:   func(now host) *data.Map { return change.When(!now.rbenv, data.NewMap("rbenv", "Installed")) },
+		Name: a.Name,
+		Look: func(ctx context.Context) (host, error) { return m.look(ctx, "", a.User) },
+		Wants: func(now host) *data.Map {
+			return change.When(!now.rbenv,
+				data.NewMap("rbenv", "Installed"))
+		},
 		Apply:   func(ctx context.Context, now host) error { return m.rbenv(ctx, now, a.User) },
 		Changed: func(host, host) *data.Map { return nil }, // as in Salt
 		Silent:  true,

@@ -19,7 +19,8 @@ import (
 func TestRuns(t *testing.T) {
 	root := filepath.Join(runs.Programs(t), "rbenv")
 	env := &loader.Env{Opts: data.NewMap("id", "web1", "rbenv.root", root)}
-	states := runs.New(t, env, []loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(), module.Plugin()}, state.Plugin())
+	states := runs.New(t, env, []loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(),
+		module.Plugin()}, state.Plugin())
 	states.Replay(t, "testdata/runs.json", "", runs.Equal)
 	changes := data.NewMap("default", data.NewMap("old", "system", "new", "2.7.0"))
 	for i, want := range []*data.Map{changes, {}, {}} {
@@ -29,7 +30,8 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	broken := &loader.Env{Opts: data.NewMap("id", "web1", "rbenv.root", root+"-broken")}
-	got := runs.New(t, broken, []loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(), module.Plugin()}, state.Plugin()).
+	got := runs.New(t, broken, []loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(),
+		module.Plugin()}, state.Plugin()).
 		Run(t, false, "rbenv.installed", "2.7.0", &data.Map{})
 	if got.Value("result") != false || got.Text("comment") != "Rbenv failed to install" {
 		t.Errorf("without rbenv: %s", data.Repr(got))

@@ -31,7 +31,8 @@ func result(name string, ok bool, comment string, found any) (change.Result, err
 	if ok {
 		verdict = change.Success
 	}
-	return change.Result{Name: name, Verdict: verdict, Comment: comment, More: data.NewMap("data", found)}, nil
+	return change.Result{Name: name, Verdict: verdict, Comment: comment,
+		More: data.NewMap("data", found)}, nil
 }
 
 type loadArgs struct {
@@ -78,9 +79,11 @@ func (m *module) loadavg(ctx context.Context, a loadArgs) (change.Result, error)
 	case err != nil:
 		return change.Result{}, err
 	case data.Truth(a.Minimum) && load < limits[0]:
-		return result(a.Name, false, "Load avg is below minimum of "+data.Str(a.Minimum)+" at "+data.Str(load), now)
+		return result(a.Name, false,
+			"Load avg is below minimum of "+data.Str(a.Minimum)+" at "+data.Str(load), now)
 	case data.Truth(a.Maximum) && load > limits[1]:
-		return result(a.Name, false, "Load avg above maximum of "+data.Str(a.Maximum)+" at "+data.Str(load), now)
+		return result(a.Name, false, "Load avg above maximum of "+data.Str(a.Maximum)+" at "+data.Str(load),
+			now)
 	}
 	return result(a.Name, true, "Load avg in acceptable range", now)
 }

@@ -24,7 +24,8 @@ func TestRuns(t *testing.T) {
 		fun, name, comment string
 		result             any
 	}{
-		{"off", "off", same, true}, {"profile", "balanced-battery", "The state of \"balanced-battery\" was changed!", true},
+		{"off", "off", same, true}, {"profile", "balanced-battery",
+			"The state of \"balanced-battery\" was changed!", true},
 		{"profile", "balanced", done, true}, {"profile", "balanced", same, true},
 		{"profile", "broken", "Profile broken could not be activated", false},
 	} {
