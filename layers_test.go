@@ -34,7 +34,7 @@ var layers = [][]string{
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
 		"auth", "auth/", "beacons", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
-		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
+		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record", "returners/report",
 		"returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
 		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",

@@ -13,6 +13,8 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/returners"
+	"github.com/brineproject/brine/returners/carbon"
+	"github.com/brineproject/brine/returners/elasticsearch"
 	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/returners/local"
 	"github.com/brineproject/brine/returners/localcache"
@@ -20,7 +22,9 @@ import (
 	"github.com/brineproject/brine/returners/postgres"
 	"github.com/brineproject/brine/returners/rawfilejson"
 	"github.com/brineproject/brine/returners/redis"
+	"github.com/brineproject/brine/returners/slackwebhook"
 	"github.com/brineproject/brine/returners/smtp"
+	"github.com/brineproject/brine/returners/splunk"
 	"github.com/brineproject/brine/returners/sqlcache"
 	"github.com/brineproject/brine/returners/sqlite3"
 )
@@ -60,10 +64,19 @@ func choices() []choice {
 			return rawfilejson.OpenEvents(opts), nil
 		}},
 		{name: local.Name, events: func(context.Context, *data.Map) (returners.EventReturner, error) { return local.OpenEvents(), nil }},
-		{name: smtp.Name, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
-			return smtp.OpenEvents(opts), nil
-		}},
+		eventsOnly(smtp.Name, smtp.OpenEvents),
+		eventsOnly(carbon.Name, carbon.OpenEvents),
+		eventsOnly(elasticsearch.Name, elasticsearch.OpenEvents),
+		eventsOnly(slackwebhook.Name, slackwebhook.OpenEvents),
+		eventsOnly(splunk.Name, splunk.OpenEvents),
 	}
+}
+
+// eventsOnly is a returner that accepts events, and opens without a connection.
+func eventsOnly(name string, open func(opts *data.Map) returners.EventReturner) choice {
+	return choice{name: name, events: func(_ context.Context, opts *data.Map) (returners.EventReturner, error) {
+		return open(opts), nil
+	}}
 }
 
 // inDatabase is a returner that stores jobs and events in a database.
