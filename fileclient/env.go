@@ -23,6 +23,8 @@ var (
 type Brought struct {
 	// for other schemes, under the options of the minion; may be nil
 	Fetchers func(opts *data.Map) []Fetcher
+	// for schemes whose settings may also be in the pillar of the minion; may be nil
+	Stores func(opts *data.Map, pillar func() *data.Map) []Fetcher
 	// for file_client: local, see OwnServer; may be nil
 	Local func(env *loader.Env) (Source, error)
 }
@@ -35,6 +37,9 @@ func ForEnv(env *loader.Env, b Brought) (*Client, error) {
 		Log: env.Log}
 	if b.Fetchers != nil {
 		o.Fetchers = b.Fetchers(env.Opts)
+	}
+	if b.Stores != nil {
+		o.Fetchers = append(o.Fetchers, b.Stores(env.Opts, env.PillarNow)...)
 	}
 	var err error
 	if o.Source, err = source(env, b); err != nil {

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/brineproject/brine/fileclient"
+	"github.com/brineproject/brine/fileclient/stores"
 	"github.com/brineproject/brine/fileclient/web"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
@@ -142,6 +143,6 @@ func extra(render.Brought) []loader.Plugin {
 // files returns what the file client has in addition to the master's protocol. In a small build it
 // has nothing more.
 func files() fileclient.Brought {
-	return fileclient.Brought{Fetchers: web.Fetchers,
+	return fileclient.Brought{Fetchers: web.Fetchers, Stores: stores.Fetchers,
 		Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
 }
