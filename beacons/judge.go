@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/match"
 )
 
 // Verdict returns the results of Beacon.Validate for a fault; "" means that there is none.
@@ -33,6 +34,16 @@ func Need(env *loader.Env, funs ...string) error {
 		}
 	}
 	return nil
+}
+
+// Partial returns the events of a turn in which a part failed. The error is logged if there are events,
+// since those of a beacon that returns an error are dropped.
+func Partial(env *loader.Env, config any, events []*data.Map, err error) ([]*data.Map, error) {
+	if err == nil || len(events) == 0 {
+		return events, err
+	}
+	env.Log.WithError(err).Errorf("A part of beacon %s failed", Merge(config).Text("_beacon_name"))
+	return events, nil
 }
 
 // Number returns a value of a configuration as Python's float does: a number, or text with one.
@@ -63,4 +74,9 @@ func Percent(v any) (float64, error) {
 		v = strings.ReplaceAll(text, "%", "")
 	}
 	return Number(v)
+}
+
+// CompileSearch compiles a regular expression that may match anywhere, as with Python's re.search.
+func CompileSearch(expr string) (*match.Regexp, error) {
+	return match.CompileRegexp(`[\s\S]*?(?:` + expr + `)`)
 }

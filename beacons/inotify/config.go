@@ -61,6 +61,9 @@ func pathFault(v any) string {
 		if !isList {
 			return "Configuration for inotify beacon mask must be list."
 		}
+		if len(list) == 0 && options.Value("auto_add") != true {
+			return "Configuration for inotify beacon mask must not be empty."
+		}
 		for _, name := range list {
 			if !slices.Contains(validMasks(), name) {
 				return fmt.Sprintf("Configuration for inotify beacon invalid mask option %s.", data.Str(name))

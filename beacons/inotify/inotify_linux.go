@@ -2,12 +2,12 @@ package inotify
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/beacons"
@@ -28,9 +28,21 @@ var _ beacons.Closer = files{}
 
 func (files) Validate(config any) (bool, string) { return beacons.Verdict(fault(config)) }
 
-// notifier is the instance of inotify of a configured beacon, nil before the first turn and while it
-// is closed.
-type notifier struct{ *kernel }
+// A notifier is what a configured beacon keeps between its turns.
+type notifier struct {
+	*kernel        // nil before the first turn and while it is closed
+	rules   []rule // of inotify, in the order of the configuration; nil before the first turn
+	byPath  map[string]*rule
+}
+
+// open opens inotify if it is closed, and reports whether it was.
+func (n *notifier) open(log logrus.FieldLogger) (opened bool, err error) {
+	if n.kernel != nil {
+		return false, nil
+	}
+	n.kernel, err = newKernel(log)
+	return true, err
+}
 
 // Close ends all watches.
 func (n *notifier) Close() error {
@@ -50,13 +62,14 @@ func (f files) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.kernel == nil {
-		if n.kernel, err = newKernel(); err != nil {
-			return nil, err
-		}
-	}
 	set := beacons.Merge(config)
-	paths, _ := set.Value("files").(*data.Map)
+	if n.byPath == nil {
+		paths, _ := set.Value("files").(*data.Map)
+		n.setRules(f.rules(paths))
+	}
+	if _, err := n.open(f.env.Log); err != nil {
+		return nil, err
+	}
 	events, err := n.read()
 	if err != nil {
 		return nil, err
@@ -64,8 +77,9 @@ func (f files) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	if set.Value("coalesce") == true {
 		events = coalesced(events)
 	}
-	reported := f.report(n.kernel, events, paths)
-	return reported, f.arrange(n.kernel, paths)
+	reported := f.report(n, nil, events)
+	n.arrange()
+	return reported, nil
 }
 
 // coalesced returns events without those that are there already.
@@ -78,63 +92,72 @@ func coalesced(events []event) []event {
 	})
 }
 
-// report returns the events for the master, and follows directories that come and go.
-func (f files) report(k *kernel, events []event, paths *data.Map) []*data.Map {
-	var reported []*data.Map
-	for i := 0; i < len(events); i++ { // new directories add events
-		e := events[i]
-		if e.mask&unix.IN_Q_OVERFLOW != 0 {
-			f.env.Log.Warn("inotify: too many events at once; some are lost")
-			continue
-		}
-		w := k.watches[e.watch]
+// report appends the events for the master to reported, and follows directories that come and go.
+func (f files) report(n *notifier, reported []*data.Map, events []event) []*data.Map {
+	for i, e := range events {
+		w := n.watches[e.watch]
 		if w == nil {
 			continue
 		}
-		if more := k.follow(w, e); len(more) > 0 {
-			events = slices.Insert(events, i+1, more...)
+		dir := w.path
+		path := filepath.Join(dir, e.name)
+		inside := n.follow(w, e, events[i+1:])
+		switch {
+		case w.ended && e.mask&unix.IN_IGNORED != 0: // by the beacon itself
+		case n.excluded(path, dir):
+			f.env.Log.Infof("Excluding %s from event for %s", path, dir)
+		default:
+			reported = append(reported, data.NewMap("tag", dir, "path", path, "change", maskName(e.mask)))
 		}
-		path := filepath.Join(w.path, e.name)
-		if f.excluded(path, w.path, paths) {
-			f.env.Log.Infof("Excluding %s from event for %s", path, w.path)
-			continue
-		}
-		reported = append(reported, data.NewMap("tag", w.path, "path", path, "change", maskName(e.mask)))
+		reported = f.report(n, reported, inside)
 	}
 	return reported
 }
 
 // follow keeps the watches right after an event, as pyinotify does: new directories are watched with
-// auto_add, and what is in them already counts as created; ended watches are forgotten.
-func (k *kernel) follow(w *watch, e event) []event {
+// auto_add, and what is in them already counts as created; ended watches are forgotten. later are the
+// events after it.
+func (k *kernel) follow(w *watch, e event, later []event) []event {
 	path := filepath.Join(w.path, e.name)
 	switch {
 	case e.mask&unix.IN_IGNORED != 0:
-		delete(k.watches, e.watch)
-	case e.mask&unix.IN_ISDIR == 0 || !w.autoAdd:
+		k.forget(e.watch)
+	case e.mask&unix.IN_ISDIR == 0:
+	case e.mask&unix.IN_MOVED_FROM != 0:
+		if to := k.target(later, e.cookie); to != "" {
+			k.rename(path, to)
+		} else {
+			k.end(path, false)
+		}
+	case !w.autoAdd:
 	case e.mask&unix.IN_MOVED_TO != 0:
-		_ = k.add(path, *w, true) // it may have gone again
+		_ = k.add(path, *w, true) // what it cannot watch is in the log
 	case e.mask&unix.IN_CREATE != 0:
 		return k.enter(path, *w)
 	}
 	return nil
 }
 
+// target returns the path to which a move in later events leads, "" if it is not watched.
+func (k *kernel) target(later []event, cookie uint32) string {
+	for _, e := range later {
+		if e.cookie == cookie && e.mask&unix.IN_MOVED_TO != 0 && k.watches[e.watch] != nil {
+			return filepath.Join(k.watches[e.watch].path, e.name)
+		}
+	}
+	return ""
+}
+
 // enter watches a new directory and returns events for what is in it.
 func (k *kernel) enter(path string, w watch) []event {
-	if _, there := k.has(path); there {
+	if k.isWatched(path) {
 		return nil
 	}
 	if err := k.addOne(path, w); err != nil {
-		return nil
+		return nil // it is in the log
 	}
-	var id int32
-	for wd, one := range k.watches {
-		if one.path == path {
-			id = wd
-		}
-	}
-	if id == 0 {
+	id, there := k.paths[path]
+	if !there {
 		return nil // excluded, or gone
 	}
 	entries, err := os.ReadDir(path)
@@ -152,67 +175,90 @@ func (k *kernel) enter(path string, w watch) []event {
 	return events
 }
 
+// A rule is what is configured for a path.
+type rule struct {
+	path    string
+	watch   watch
+	recurse bool
+	exclude []func(path string) bool // events that are not reported
+}
+
+// rules returns what is configured.
+func (f files) rules(paths *data.Map) []rule {
+	var rules []rule
+	for key, v := range paths.All() {
+		options, _ := v.(*data.Map)
+		r := rule{path: data.Str(key), recurse: data.Truth(options.Value("recurse")), watch: watch{
+			mask: maskOf(options), autoAdd: data.Truth(options.Value("auto_add")), exclude: exclusionOf(options)}}
+		list, _ := options.Value("exclude").([]any)
+		for _, one := range list {
+			if excludes := f.excluding(one); excludes != nil {
+				r.exclude = append(r.exclude, excludes)
+			}
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+func (n *notifier) setRules(rules []rule) {
+	n.rules, n.byPath = rules, map[string]*rule{}
+	for i := range rules {
+		n.byPath[rules[i].path] = &rules[i]
+	}
+}
+
 // excluded reports whether the configuration excludes an event for path in the watched directory.
-func (f files) excluded(path, dir string, paths *data.Map) bool {
-	for !paths.Has(dir) {
+func (n *notifier) excluded(path, dir string) bool {
+	for n.byPath[dir] == nil {
 		up := filepath.Dir(dir)
 		if up == dir {
 			return false
 		}
 		dir = up
 	}
-	options, _ := paths.Value(dir).(*data.Map)
-	list, _ := options.Value("exclude").([]any)
-	for _, one := range list {
-		if f.excludes(one, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.byPath[dir].exclude, func(excludes func(string) bool) bool { return excludes(path) })
 }
 
-// excludes reports whether an entry of exclude, a path, a pattern or a regular expression, excludes a
-// path.
-func (f files) excludes(one any, path string) bool {
+// excluding returns which paths an entry of exclude, a path, a pattern or a regular expression,
+// excludes; nil for none.
+func (f files) excluding(one any) func(path string) bool {
 	if m, ok := one.(*data.Map); ok && m.Len() > 0 {
 		key, v := m.At(0)
 		options, _ := v.(*data.Map)
 		if !data.Truth(options.Value("regex")) {
-			return false // as in Salt
+			return nil // as in Salt
 		}
-		re, err := match.CompileRegexp(`[\s\S]*?(?:` + data.Str(key) + `)`)
+		re, err := beacons.CompileSearch(data.Str(key))
 		if err != nil {
 			f.env.Log.Warnf("Failed to compile regex: %s", data.Str(key))
-			return false
+			return nil
 		}
-		return re.Match(path)
+		return re.Match
 	}
 	pattern := data.Str(one)
 	if strings.Contains(pattern, "*") {
-		return loader.Glob(pattern, path)
+		return func(path string) bool { return loader.Glob(pattern, path) }
 	}
-	return strings.HasPrefix(path, pattern)
+	return func(path string) bool { return strings.HasPrefix(path, pattern) }
 }
 
-// arrange watches the configured paths that exist.
-func (f files) arrange(k *kernel, paths *data.Map) error {
-	var errs []error
-	for key, v := range paths.All() {
-		path := data.Str(key)
-		options, _ := v.(*data.Map)
-		w := watch{mask: maskOf(options), autoAdd: data.Truth(options.Value("auto_add")),
-			exclude: f.exclusion(options)}
-		if _, there := k.has(path); there || !exists(path) {
+// arrange watches the configured paths that exist. A file that was put in the place of another one is
+// watched instead of it.
+func (n *notifier) arrange() {
+	for _, r := range n.rules {
+		if n.isWatched(r.path) {
 			continue
 		}
-		errs = append(errs, k.add(path, w, data.Truth(options.Value("recurse"))))
+		if err := n.add(r.path, r.watch, r.recurse); err != nil {
+			return // there are no more watches
+		}
 	}
-	return errors.Join(errs...)
 }
 
-// exclusion returns which directories are not watched. As in Salt each entry of exclude is a regular
+// exclusionOf returns which directories are not watched. As in Salt each entry of exclude is a regular
 // expression for this.
-func (f files) exclusion(options *data.Map) exclusion {
+func exclusionOf(options *data.Map) exclusion {
 	list, _ := options.Value("exclude").([]any)
 	var filters []*match.Regexp
 	for _, one := range list {
@@ -268,7 +314,7 @@ func maskOf(options *data.Map) uint32 {
 	var mask uint32
 	for _, name := range list {
 		for _, f := range flags() {
-			if f.name == name && f.name != "ignored" && f.name != "unmount" { // which the kernel only sends
+			if f.name == name {
 				mask |= f.bit
 			}
 		}

@@ -2,7 +2,6 @@ package inotify
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 
@@ -16,11 +15,11 @@ import (
 // Watchdog returns the beacon watchdog.
 func Watchdog() loader.Plugin {
 	return beacons.Plugin("watchdog", "",
-		func(*loader.Env) (beacons.Beacon, error) { return directories{}, nil })
+		func(env *loader.Env) (beacons.Beacon, error) { return directories{env}, nil })
 }
 
 // directories watches directories, without those below them.
-type directories struct{}
+type directories struct{ env *loader.Env }
 
 var _ beacons.Closer = directories{}
 
@@ -32,17 +31,18 @@ func (directories) Validate(config any) (bool, string) {
 const directoryMask = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
 	unix.IN_CREATE | unix.IN_DELETE | unix.IN_DELETE_SELF | unix.IN_DONT_FOLLOW | unix.IN_CLOSE_WRITE
 
-func (directories) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
+func (d directories) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	n, _, err := beacons.State[notifier](ctx)
 	if err != nil {
 		return nil, err
 	}
 	paths, _ := beacons.Merge(config).Value("directories").(*data.Map)
-	if n.kernel == nil {
-		if n.kernel, err = newKernel(); err != nil {
-			return nil, err
-		}
-		return nil, watchAll(n.kernel, paths)
+	switch opened, err := n.open(d.env.Log); {
+	case err != nil:
+		return nil, err
+	case opened:
+		watchAll(n.kernel, paths)
+		return nil, nil
 	}
 	events, err := n.read()
 	if err != nil {
@@ -65,22 +65,24 @@ func (directories) Beacon(ctx context.Context, config any) ([]*data.Map, error) 
 			}
 		}
 		if e.mask&unix.IN_IGNORED != 0 {
-			delete(n.watches, e.watch)
+			n.forget(e.watch)
 		}
 	}
-	return reported, watchAll(n.kernel, paths)
+	watchAll(n.kernel, paths)
+	return reported, nil
 }
 
 // watchAll watches the directories that exist and are not watched yet.
-func watchAll(k *kernel, paths *data.Map) error {
-	var errs []error
+func watchAll(k *kernel, paths *data.Map) {
 	for key := range paths.All() {
 		path := data.Str(key)
-		if _, there := k.has(path); !there && exists(path) {
-			errs = append(errs, k.addOne(path, watch{mask: directoryMask}))
+		if k.isWatched(path) {
+			continue
+		}
+		if err := k.addOne(path, watch{mask: directoryMask}); err != nil {
+			return // there are no more watches
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // A change is an event of the library watchdog.
@@ -123,4 +125,4 @@ func partner(events []event, cookie, mask uint32) bool {
 }
 
 // Close ends the watches until the next turn.
-func (directories) Close(ctx context.Context, config any) error { return files{}.Close(ctx, config) }
+func (d directories) Close(ctx context.Context, config any) error { return files(d).Close(ctx, config) }
