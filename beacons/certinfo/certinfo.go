@@ -11,7 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,11 +34,27 @@ func Plugin() loader.Plugin {
 type beacon struct{ env *loader.Env }
 
 func (beacon) Validate(config any) (bool, string) {
-	fault := beacons.NotList("cert_info", config)
-	if fault == "" && !beacons.Merge(config).Has("files") {
-		fault = "Configuration for cert_info beacon must contain files option."
+	return beacons.Verdict(fault(config))
+}
+
+func fault(config any) string {
+	if text := beacons.NotList("cert_info", config); text != "" {
+		return text
 	}
-	return beacons.Verdict(fault)
+	set := beacons.Merge(config)
+	if !set.Has("files") {
+		return "Configuration for cert_info beacon must contain files option."
+	}
+	files, ok := set.Value("files").([]any)
+	if !ok {
+		return "Configuration for cert_info beacon files must be a list."
+	}
+	for _, v := range append(files, "") { // the last one stands for the general notify_days
+		if _, _, err := fileOf(v, set); err != nil {
+			return fmt.Sprintf("Configuration for cert_info beacon has an invalid notify_days: %v", err)
+		}
+	}
+	return ""
 }
 
 func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
@@ -93,14 +109,15 @@ const maxFile = 1 << 20
 // read returns the first certificate of a file.
 func (b beacon) read(path string) (*certificate.Certificate, error) {
 	full := filepath.Join(b.env.Root, path)
-	info, err := os.Stat(full)
+	file, info, err := beacons.OpenFile(full)
 	if err != nil {
 		return nil, loader.OSError(err)
 	}
+	defer file.Close()
 	if info.Size() > maxFile {
 		return nil, fmt.Errorf("the file has %d bytes", info.Size())
 	}
-	text, err := os.ReadFile(full)
+	text, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil {
 		return nil, loader.OSError(err)
 	}

@@ -1,11 +1,14 @@
 // Package log is Salt's beacon log: it reports new lines of a file that match regular expressions
-// (salt/beacons/log_beacon.py). Unlike Salt's it reads a file that has become shorter from its
-// beginning, and each configured beacon has its own place in its file.
+// (salt/beacons/log_beacon.py). Unlike Salt's it reads a file that was rotated from its beginning, waits
+// for the end of a line, and each configured beacon has its own place in its file.
 package log
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +19,11 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// maxText is the most text of a file that a turn reads, in bytes. The rest is left out.
+// maxText is the most text of a file that a turn reads, in bytes. The rest follows in the next one.
 const maxText = 16 << 20
+
+// maxLine is the length of a line that is reported before it has ended, in bytes.
+const maxLine = 64 << 10
 
 // Plugin returns the beacon log.
 func Plugin() loader.Plugin {
@@ -29,17 +35,43 @@ func Plugin() loader.Plugin {
 type beacon struct{ env *loader.Env }
 
 func (beacon) Validate(config any) (bool, string) {
-	fault := beacons.NotList("log", config)
-	if fault == "" && !beacons.Merge(config).Has("file") {
-		fault = "Configuration for log beacon must contain file option."
+	return beacons.Verdict(fault(config))
+}
+
+func fault(config any) string {
+	if text := beacons.NotList("log", config); text != "" {
+		return text
 	}
-	return beacons.Verdict(fault)
+	set := beacons.Merge(config)
+	if !set.Has("file") {
+		return "Configuration for log beacon must contain file option."
+	}
+	if set.Text("file") == "" {
+		return "Configuration for log beacon file must be a path."
+	}
+	v := set.Value("tags")
+	tags, ok := v.(*data.Map)
+	if !ok && v != nil {
+		return "Configuration for log beacon tags must be a dictionary."
+	}
+	for tag, v := range tags.All() {
+		options, ok := v.(*data.Map)
+		if !ok {
+			return fmt.Sprintf("Configuration for log beacon tag %s must be a dictionary.", data.Str(tag))
+		}
+		if expr := options.Value("regex"); data.Truth(expr) {
+			if _, err := match.CompileRegexp(data.Str(expr)); err != nil {
+				return fmt.Sprintf("Configuration for log beacon tag %s: %v", data.Str(tag), err)
+			}
+		}
+	}
+	return ""
 }
 
 // place is how far the file has been read.
 type place struct {
 	at   int64
-	read bool // the first turn is over
+	file fs.FileInfo // nil before the first turn
 }
 
 func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
@@ -48,7 +80,7 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 		return nil, err
 	}
 	set := beacons.Merge(config)
-	first := !kept.read
+	first := kept.file == nil
 	text, err := kept.next(filepath.Join(b.env.Root, set.Text("file")))
 	if err != nil {
 		return nil, loader.OSError(err)
@@ -60,27 +92,33 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	return found(text, tags), nil
 }
 
-// next returns the text that was added to a file since the last turn.
+// next returns the lines that were added to a file since the last turn. A line that has not ended yet
+// waits for its end.
 func (p *place) next(path string) (string, error) {
-	file, err := os.Open(path)
+	file, info, err := beacons.OpenFile(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	before := p.file
+	p.file = info
+	switch {
+	case before == nil:
+		p.at = info.Size()
+		return "", nil
+	case info.Size() < p.at, !os.SameFile(before, info): // it was rotated
+		p.at = 0
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, p.at, maxText))
 	if err != nil {
 		return "", err
 	}
-	from, first := p.at, !p.read
-	p.at, p.read = info.Size(), true
-	switch {
-	case first || from == p.at:
-		return "", nil
-	case from > p.at:
-		from = 0
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if len(text)-end > maxLine {
+		end = len(text)
 	}
-	text, err := io.ReadAll(io.NewSectionReader(file, from, min(p.at-from, maxText)))
-	return strings.ToValidUTF8(string(text), "\uFFFD"), err
+	p.at += int64(end)
+	return strings.ToValidUTF8(string(text[:end]), "\uFFFD"), nil
 }
 
 // A filter is a regular expression with its tag.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,14 @@ func (b beacon) fault(config any) string {
 func (b beacon) rangeFault(v any) string {
 	limits, _ := v.(*data.Map)
 	switch {
-	case !data.Truth(v) || limits.Has("start") && limits.Has("end"):
+	case !data.Truth(v):
+		return ""
+	case limits.Has("start") && limits.Has("end"):
+		for _, name := range []string{"start", "end"} {
+			if _, err := schedule.Date(data.Str(limits.Value(name)), time.Now()); err != nil {
+				return fmt.Sprintf("The time_range parameter for %s beacon has an invalid %s: %v", b.name, name, err)
+			}
+		}
 		return ""
 	case limits == nil && !isText(v):
 		return "The time_range parameter for " + b.name + " beacon must be a dictionary."
@@ -90,7 +98,7 @@ func isText(v any) bool { _, ok := v.(string); return ok }
 // place is how far the file has been read, and who is logged in where.
 type place struct {
 	at    int64
-	read  bool
+	file  fs.FileInfo    // nil before the first turn
 	users map[string]any // by terminal
 }
 
@@ -106,6 +114,7 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
+	before := kept.at
 	entries, err := kept.next(filepath.Join(b.env.Root, b.file))
 	if err != nil {
 		return nil, loader.OSError(err)
@@ -115,6 +124,7 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	}
 	f, err := b.filter(ctx, beacons.Merge(config))
 	if err != nil {
+		kept.at = before // the next turn reads them again
 		return nil, err
 	}
 	var events []*data.Map
@@ -135,21 +145,18 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 
 // next returns the entries that were added to a file since the last turn.
 func (p *place) next(path string) ([]*data.Map, error) {
-	file, err := os.Open(path)
+	file, info, err := beacons.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !p.read || info.Size() < p.at { // the file is new, or was rotated
-		first := !p.read
-		p.read, p.at = true, 0
-		if first {
-			p.at = info.Size()
-		}
+	before := p.file
+	p.file = info
+	switch {
+	case before == nil:
+		p.at = info.Size()
+	case info.Size() < p.at, !os.SameFile(before, info): // it was rotated
+		p.at = 0
 	}
 	var entries []*data.Map
 	for buf := make([]byte, size); len(entries) < mostEntries; p.at += size {
