@@ -6,7 +6,6 @@
 package journald
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -37,7 +36,11 @@ type beacon struct{ env *loader.Env }
 
 func (beacon) Validate(config any) (bool, string) {
 	fault := beacons.NotList("journald", config)
-	services, _ := beacons.Merge(config).Value("services").(*data.Map)
+	given := beacons.Merge(config).Value("services")
+	services, ok := given.(*data.Map)
+	if !ok && given != nil && fault == "" {
+		fault = "Services configuration for journald beacon must be a dictionary."
+	}
 	for _, v := range services.All() {
 		if _, ok := v.(*data.Map); !ok && fault == "" {
 			fault = "Services configuration for journald beacon must be a list of dictionaries."
@@ -59,21 +62,17 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	if !first {
 		args = []string{"--after-cursor=" + kept.cursor}
 	}
-	entries, err := b.read(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
 	services, _ := beacons.Merge(config).Value("services").(*data.Map)
 	var events []*data.Map
-	for _, entry := range entries {
-		if cursor := entry.Text("__CURSOR"); cursor != "" {
+	err = b.read(ctx, args, func(cursor string, entry *data.Map) {
+		if cursor != "" {
 			kept.cursor = cursor
 		}
-		if !first {
+		if !first && entry != nil {
 			events = append(events, matching(entry, services)...)
 		}
-	}
-	return events, nil
+	})
+	return beacons.Partial(b.env, config, events, err)
 }
 
 // matching returns an event for each service whose fields an entry has.
@@ -95,27 +94,103 @@ func matching(entry, services *data.Map) []*data.Map {
 	return events
 }
 
-// read returns entries of the journal.
-func (b beacon) read(ctx context.Context, args ...string) ([]*data.Map, error) {
+// read calls f for the next entries of the journal, with their cursors. The entry is nil if it cannot be
+// read, which is logged.
+func (b beacon) read(ctx context.Context, args []string, f func(cursor string, entry *data.Map)) error {
 	cmd := exec.CommandContext(ctx, "journalctl",
 		append([]string{"--quiet", "--no-pager", "--output=json", "--all"}, args...)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := b.env.Run(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("read the journal: %w: %s", err, strings.TrimSpace(errs.String()))
-	}
-	var entries []*data.Map
-	lines := bufio.NewScanner(&out)
-	for lines.Buffer(nil, 64<<20); lines.Scan(); {
-		v, err := returners.ParseJSON(lines.Bytes())
+	var errs bytes.Buffer
+	out := &lines{line: func(line []byte, whole bool) {
+		entry, err := parse(line, whole)
+		cursor := entry.Text("__CURSOR")
 		if err != nil {
-			return nil, fmt.Errorf("read the journal: %w", err)
+			cursor = cursorIn(line)
+			b.env.Log.WithError(err).Warnf("journald: entry %q is left out", cursor)
 		}
-		if fields, ok := v.(*data.Map); ok {
-			entries = append(entries, typed(fields))
-		}
+		f(cursor, entry)
+	}}
+	cmd.Stdout, cmd.Stderr = out, &errs
+	if err := b.env.Run(ctx, cmd); err != nil && !out.full() {
+		return fmt.Errorf("read the journal: %w: %s", err, strings.TrimSpace(errs.String()))
 	}
-	return entries, lines.Err()
+	return nil
+}
+
+// Limits of what a turn reads of the journal. The rest follows in the next turn.
+const (
+	mostEntries = 10_000
+	mostBytes   = 16 << 20
+	longest     = 1 << 20 // an entry, in bytes; a longer one is left out
+)
+
+// lines calls a function for each line that is written, until that is enough for a turn. Of a line that
+// is too long it gets the beginning.
+type lines struct {
+	line func(line []byte, whole bool)
+
+	rest    []byte // of a line that has not ended, without what exceeds its longest length
+	cut     bool   // that line is too long
+	entries int
+	bytes   int
+}
+
+// errFull ends the program whose output is enough for a turn.
+var errFull = errors.New("the rest of the journal follows in the next turn")
+
+// full reports whether there is enough for a turn. An entry of any length can be passed over.
+func (l *lines) full() bool {
+	return l.entries >= mostEntries || l.entries > 0 && l.bytes >= mostBytes
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		if l.full() {
+			return len(b) - len(rest), errFull
+		}
+		part, after, ends := bytes.Cut(rest, []byte("\n"))
+		l.bytes += len(rest) - len(after)
+		rest = after
+		fits := min(len(part), longest-len(l.rest))
+		l.rest = append(l.rest, part[:fits]...)
+		l.cut = l.cut || fits < len(part)
+		if !ends {
+			break
+		}
+		l.line(l.rest, !l.cut)
+		l.entries++
+		l.rest, l.cut = l.rest[:0], false
+	}
+	return len(b), nil
+}
+
+// errLong is returned for an entry that is too long.
+var errLong = fmt.Errorf("it is longer than %d bytes", longest)
+
+// parse returns an entry from a line of journalctl.
+func parse(line []byte, whole bool) (*data.Map, error) {
+	if !whole {
+		return nil, errLong
+	}
+	v, err := returners.ParseJSON(line)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := v.(*data.Map)
+	if !ok {
+		return nil, fmt.Errorf("expected a dictionary, got %s", loader.TypeName(v))
+	}
+	return typed(fields), nil
+}
+
+// cursorIn returns the cursor in a line that cannot be read, "" if it has none.
+func cursorIn(line []byte) string {
+	_, after, _ := bytes.Cut(line, []byte(`"__CURSOR"`))
+	after, ok := bytes.CutPrefix(bytes.TrimLeft(after, " :"), []byte(`"`))
+	cursor, _, ends := bytes.Cut(after, []byte(`"`))
+	if !ok || !ends || bytes.ContainsRune(cursor, '\\') {
+		return ""
+	}
+	return string(cursor)
 }
 
 // typed returns the fields of an entry with the types that systemd's library gives them
