@@ -5,6 +5,7 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/beacons"
@@ -33,7 +34,11 @@ func infoFault(config any) string {
 	if text := beacons.NotList("network_info", config); text != "" {
 		return text
 	}
-	interfaces, _ := beacons.Merge(config).Value("interfaces").(*data.Map)
+	given := beacons.Merge(config).Value("interfaces")
+	interfaces, ok := given.(*data.Map)
+	if !ok && given != nil {
+		return "Configuration for network_info beacon interfaces must be a dictionary."
+	}
 	for _, v := range interfaces.All() {
 		options, ok := v.(*data.Map)
 		if !ok {
@@ -41,6 +46,13 @@ func infoFault(config any) string {
 		}
 		if !slices.ContainsFunc(append(counters(), "type"), func(name string) bool { return options.Has(name) }) {
 			return "Invalid configuration item in Beacon configuration."
+		}
+		for _, name := range counters() {
+			if limit, ok := options.Get(name); ok {
+				if _, err := beacons.Number(limit); err != nil {
+					return fmt.Sprintf("Configuration for network_info beacon has an invalid %s: %v", name, err)
+				}
+			}
 		}
 	}
 	return ""

@@ -2,12 +2,12 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/match"
 )
 
 // Settings returns the beacon network_settings.
@@ -49,7 +49,7 @@ func settingsFault(config any) string {
 	if !ok && v != nil {
 		return "interfaces section for network_settings beacon must be a dictionary."
 	}
-	for _, v := range interfaces.All() {
+	for name, v := range interfaces.All() {
 		options, ok := v.(*data.Map)
 		if !ok {
 			return "Interface attributes for network_settings beacon must be a dictionary."
@@ -58,6 +58,9 @@ func settingsFault(config any) string {
 			if !slices.Contains(attributes(), name) {
 				return "Invalid attributes in beacon configuration."
 			}
+		}
+		if _, err := beacons.CompileSearch(data.Str(name)); err != nil {
+			return fmt.Sprintf("Interface %s for network_settings beacon is no valid pattern: %v", data.Str(name), err)
 		}
 	}
 	return ""
@@ -76,8 +79,8 @@ func (s settings) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 		return nil, err
 	}
 	before := kept.last
-	kept.last = now
 	if before == nil {
+		kept.last = now
 		return nil, nil
 	}
 	set := beacons.Merge(config)
@@ -96,8 +99,12 @@ func (s settings) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 		}
 	}
 	if data.Truth(set.Value("coalesce")) && all.Len() > 0 {
-		return []*data.Map{data.NewMap("tag", "result", "changes", all)}, s.refresh(ctx)
+		if err := s.refresh(ctx); err != nil {
+			return nil, err // the next turn finds the changes again
+		}
+		events = []*data.Map{data.NewMap("tag", "result", "changes", all)}
 	}
+	kept.last = now
 	return events, nil
 }
 
@@ -124,7 +131,7 @@ func expanded(wanted *data.Map, now map[string]*data.Map) *data.Map {
 			all.Set(pattern, options)
 			continue
 		}
-		re, err := match.CompileRegexp(`[\s\S]*?(?:` + pattern + `)`)
+		re, err := beacons.CompileSearch(pattern)
 		if err != nil {
 			continue
 		}

@@ -32,6 +32,9 @@ func (b beacon) Validate(config any) (bool, string) {
 		return false, "Configuration for salt_monitor beacon requires salt_fun."
 	}
 	list, isList := wanted.([]any)
+	if _, isText := wanted.(string); !isList && !isText {
+		return false, "salt_fun of salt_monitor beacon must be the name of a function or a list."
+	}
 	if !isList {
 		list = []any{wanted}
 	}

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/brineproject/brine/beacons"
@@ -20,7 +21,26 @@ func Disk() loader.Plugin {
 type disk struct{ env *loader.Env }
 
 func (disk) Validate(config any) (bool, string) {
-	return beacons.Verdict(beacons.NotList("diskusage", config))
+	fault := beacons.NotList("diskusage", config)
+	for _, item := range beacons.Items(config) {
+		key, limit := item.At(0)
+		if fault == "" {
+			fault = percentFault("diskusage", limit)
+		}
+		if _, err := mountPattern(key); err != nil && fault == "" {
+			fault = fmt.Sprintf("Configuration for diskusage beacon has an invalid mount: %v", err)
+		}
+	}
+	return beacons.Verdict(fault)
+}
+
+// mountPattern returns the regular expression of a configured mount point.
+func mountPattern(key any) (*match.Regexp, error) {
+	pattern := data.Str(key)
+	if !strings.HasSuffix(pattern, "$") {
+		pattern += "$"
+	}
+	return match.CompileRegexp(pattern)
 }
 
 func (d disk) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
@@ -31,11 +51,7 @@ func (d disk) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	var events []*data.Map
 	for _, item := range beacons.Items(config) {
 		key, limit := item.At(0)
-		pattern := data.Str(key)
-		if !strings.HasSuffix(pattern, "$") {
-			pattern += "$"
-		}
-		re, err := match.CompileRegexp(pattern)
+		re, err := mountPattern(key)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ package usage
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/data"
@@ -34,7 +35,18 @@ func (p part) Validate(config any) (bool, string) {
 	if fault == "" && !beacons.Merge(config).Has("percent") {
 		fault = "Configuration for " + p.name + " beacon requires percent."
 	}
+	if fault == "" {
+		fault = percentFault(p.name, beacons.Merge(config).Value("percent"))
+	}
 	return beacons.Verdict(fault)
+}
+
+// percentFault returns the fault of a limit.
+func percentFault(name string, limit any) string {
+	if _, err := beacons.Percent(limit); err != nil {
+		return fmt.Sprintf("Configuration for %s beacon has an invalid limit: %v", name, err)
+	}
+	return ""
 }
 
 func (p part) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
