@@ -4,6 +4,7 @@ package pkg
 
 import (
 	"context"
+	"errors"
 
 	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/data"
@@ -60,10 +61,12 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 		kept.states = map[string]string{}
 	}
 	var events []*data.Map
+	var errs []error
 	for _, name := range wanted(config) {
 		state, version, err := b.state(ctx, name)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		before := kept.states[data.Str(name)]
 		kept.states[data.Str(name)] = state
@@ -71,7 +74,7 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 			events = append(events, data.NewMap("pkg", name, "version", version, "status", state))
 		}
 	}
-	return events, nil
+	return beacons.Partial(b.env, config, events, errors.Join(errs...))
 }
 
 // state returns the state of a package and its version: the installed one, or that of the upgrade.

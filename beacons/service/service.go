@@ -65,23 +65,20 @@ func (b beacon) Beacon(ctx context.Context, config any) ([]*data.Map, error) {
 	}
 	services, _ := beacons.Merge(config).Value("services").(*data.Map)
 	var events []*data.Map
+	var errs []error
 	for name, v := range services.All() {
 		options, _ := v.(*data.Map)
 		state, err := b.state(ctx, name, options)
-		if err != nil {
-			return nil, err
+		fires := err == nil
+		if fires && options.Value("onchangeonly") == true {
+			fires, err = kept.changes(data.Str(name), state.Value("running"), options)
 		}
-		fires := true
-		if options.Value("onchangeonly") == true {
-			if fires, err = kept.changes(data.Str(name), state.Value("running"), options); err != nil {
-				return nil, err
-			}
-		}
+		errs = append(errs, err)
 		if fires {
 			events = append(events, data.NewMap(name, state.Clone(), "service_name", name, "tag", name))
 		}
 	}
-	return events, nil
+	return beacons.Partial(b.env, config, events, errors.Join(errs...))
 }
 
 // state returns whether a service runs and, if it does not, whether its file uncleanshutdown exists.

@@ -5,6 +5,7 @@ package standard
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,6 +264,235 @@ func timeless(v any) any {
 		}
 	}
 	return v
+}
+
+// A caller calls a beacon of a host turn by turn.
+type caller struct {
+	t      *testing.T
+	r      *loader.Registry
+	ctx    context.Context
+	name   string
+	config any
+}
+
+func (h *host) caller(name, config string) *caller {
+	h.t.Helper()
+	v, err := yaml.Load([]byte(config), yaml.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ctx, scope := loader.WithScope(h.t.Context())
+	h.t.Cleanup(func() { _ = scope.Close() })
+	return &caller{h.t, h.registry(), ctx, name, v}
+}
+
+// expect runs a turn and compares its events, or its error, as text.
+func (c *caller) expect(want string) {
+	c.t.Helper()
+	v, err := c.r.Invoke(c.ctx, c.name+".beacon", []any{c.config}, nil)
+	got := data.Repr(v)
+	if err != nil {
+		got = err.Error()
+	}
+	if got != want {
+		c.t.Errorf("%s: got  %s\nwant %s", c.name, got, want)
+	}
+}
+
+// matched is what the beacon log reports about lines.
+func matched(lines ...string) string {
+	var events []any
+	for _, line := range lines {
+		events = append(events, data.NewMap("tag", "t", "match", "yes", "raw", line, "error", ""))
+	}
+	return data.Repr(append([]any{}, events...))
+}
+
+// TestLineInParts writes a line in two parts, and one that does not end.
+func TestLineInParts(t *testing.T) {
+	h := newHost(t)
+	h.append("f", "old\n")
+	c := h.caller("log", "[{file: f}, {tags: {t: {regex: '.'}}}]")
+	c.expect("[]")
+	h.append("f", "one\ntw")
+	c.expect(matched("one"))
+	c.expect("[]")
+	h.append("f", "o\nthree\n")
+	c.expect(matched("two", "three"))
+	long := strings.Repeat("x", 70_000)
+	h.append("f", long)
+	c.expect(matched(long))
+	h.append("f", "y\n")
+	c.expect(matched("y"))
+}
+
+// TestRotatedLog has new files that are longer than the old one, and one that is shorter.
+func TestRotatedLog(t *testing.T) {
+	h := newHost(t)
+	h.append("f", "old\n")
+	c := h.caller("log", "[{file: f}, {tags: {t: {regex: '.'}}}]")
+	c.expect("[]")
+	rename(t, h, "f", "f.1")
+	c.expect("[Errno 2] No such file or directory: " + data.Repr(filepath.Join(h.root, "f")))
+	h.append("f", "one\ntwo\n")
+	c.expect(matched("one", "two"))
+	rename(t, h, "f", "f.1")
+	h.append("f", "three\nfour\n")
+	c.expect(matched("three", "four"))
+	if err := os.Truncate(filepath.Join(h.root, "f"), 0); err != nil {
+		t.Fatal(err)
+	}
+	h.append("f", "five\n")
+	c.expect(matched("five"))
+}
+
+func rename(t *testing.T, h *host, from, to string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(h.root, from), filepath.Join(h.root, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// entryOf returns an entry of wtmp of a user.
+func entryOf(user string) string {
+	b := make([]byte, 384)
+	b[0] = 7
+	copy(b[44:], user)
+	return string(b)
+}
+
+// TestRotatedLogins has a new file that is longer than the old one.
+func TestRotatedLogins(t *testing.T) {
+	h := newHost(t)
+	h.append("var/log/wtmp", entryOf("old"))
+	c := h.caller("wtmp", "[]")
+	c.expect("[]")
+	rename(t, h, "var/log/wtmp", "var/log/wtmp.1")
+	h.append("var/log/wtmp", entryOf("eve")+entryOf("adam"))
+	v, err := c.r.Invoke(c.ctx, "wtmp.beacon", []any{c.config}, nil)
+	if text := data.Repr(v); err != nil || strings.Count(text, "login") != 2 || !strings.Contains(text, "eve") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// TestLoginsAfterAnError fails once to read a group.
+func TestLoginsAfterAnError(t *testing.T) {
+	h := newHost(t)
+	c := h.caller("wtmp", "[{groups: {adm: {}}}]")
+	c.expect("[]")
+	h.append("var/log/wtmp", entryOf("eve"))
+	h.calls = data.NewMap("group.info adm", data.NewMap("fails", "no group"))
+	c.expect("no group")
+	h.calls = data.NewMap("group.info adm", data.NewMap("name", "adm", "gid", int64(4), "passwd", "x",
+		"members", []any{"eve"}))
+	v, err := c.r.Invoke(c.ctx, "wtmp.beacon", []any{c.config}, nil)
+	if text := data.Repr(v); err != nil || strings.Count(text, "'eve'") != 1 {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// TestPackagesAfterAnError fails to read one of two packages, which change both.
+func TestPackagesAfterAnError(t *testing.T) {
+	h := newHost(t)
+	c := h.caller("pkg", "[{pkgs: [a, b]}]")
+	set := func(a, b any) {
+		h.calls = data.NewMap("pkg.version a", a, "pkg.version b", b, "pkg.latest_version a", "",
+			"pkg.latest_version b", "")
+	}
+	set("1", "1")
+	c.expect("[]")
+	set("", data.NewMap("fails", "locked"))
+	c.expect("[{'pkg': 'a', 'version': None, 'status': 'not-installed'}]")
+	c.expect("locked")
+	set("", "")
+	c.expect("[{'pkg': 'b', 'version': None, 'status': 'not-installed'}]")
+	set(data.NewMap("fails", "locked"), "2")
+	c.expect("[{'pkg': 'b', 'version': '2', 'status': 'installed'}]")
+}
+
+// TestServicesAfterAnError fails to read one of two services, which change both.
+func TestServicesAfterAnError(t *testing.T) {
+	h := newHost(t)
+	c := h.caller("service", "[{services: {a: {onchangeonly: true}, b: {onchangeonly: true}}}]")
+	set := func(a, b any) { h.calls = data.NewMap("service.status a", a, "service.status b", b) }
+	set(true, true)
+	c.expect("[{'a': {'running': True}, 'service_name': 'a', 'tag': 'a'}, " +
+		"{'b': {'running': True}, 'service_name': 'b', 'tag': 'b'}]")
+	set(false, data.NewMap("fails", "no bus"))
+	c.expect("[{'a': {'running': False}, 'service_name': 'a', 'tag': 'a'}]")
+	c.expect("no bus")
+	set(false, false)
+	c.expect("[{'b': {'running': False}, 'service_name': 'b', 'tag': 'b'}]")
+}
+
+// TestNetworkSettingsAfterAnError fails to collect the grains after a change.
+func TestNetworkSettingsAfterAnError(t *testing.T) {
+	var fails error
+	mtu := int64(1500)
+	env := &loader.Env{}
+	env.Host.RefreshGrains = func(context.Context) error { return fails }
+	r, err := loader.NewRegistry(env, []loader.Plugin{network.SettingsOf(func() (map[string]*data.Map, error) {
+		return map[string]*data.Map{"eth0": data.NewMap("mtu", mtu)}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, scope := loader.WithScope(t.Context())
+	defer scope.Close()
+	c := &caller{t, r, ctx, "network_settings", []any{data.NewMap("coalesce", true),
+		data.NewMap("interfaces", data.NewMap("eth0", data.NewMap("mtu", nil)))}}
+	c.expect("[]")
+	mtu, fails = 9000, errors.New("no grains")
+	c.expect("no grains")
+	fails = nil
+	c.expect("[{'tag': 'result', 'changes': {'eth0': {'mtu': 9000}}}]")
+	c.expect("[]")
+}
+
+// TestFaults has configurations that Salt accepts and that would report nothing, or fail in each turn.
+func TestFaults(t *testing.T) {
+	r := newHost(t).registry()
+	for _, c := range []struct{ beacon, config, want string }{
+		{"log", "[{file: f}, {tags: [a]}]", "Configuration for log beacon tags must be a dictionary."},
+		{"log", "[{file: f}, {tags: {a: b}}]", "Configuration for log beacon tag a must be a dictionary."},
+		{"log", "[{file: f}, {tags: {a: {regex: '('}}}]", "Configuration for log beacon tag a: *"},
+		{"log", "[{file: [f]}]", "Configuration for log beacon file must be a path."},
+		{"journald", "[{services: [sshd]}]", "Services configuration for journald beacon must be a dictionary."},
+		{"network_info", "[{interfaces: [eth0]}]", "Configuration for network_info beacon interfaces must be a dictionary."},
+		{"network_info", "[{interfaces: {eth0: {errin: few}}}]",
+			"Configuration for network_info beacon has an invalid errin: could not convert string to float: 'few'"},
+		{"network_settings", "[{interfaces: {'*': {mtu: null}}}]",
+			"Interface * for network_settings beacon is no valid pattern: *"},
+		{"cert_info", "[{files: /a}]", "Configuration for cert_info beacon files must be a list."},
+		{"cert_info", "[{files: [/a], notify_days: soon}]", "Configuration for cert_info beacon has an invalid notify_days: *"},
+		{"cert_info", "[{files: [{/a: {notify_days: [1]}}]}]", "Configuration for cert_info beacon has an invalid notify_days: *"},
+		{"salt_monitor", "[{salt_fun: {test.ping: {}}}]",
+			"salt_fun of salt_monitor beacon must be the name of a function or a list."},
+		{"memusage", "[{percent: lots}]", "Configuration for memusage beacon has an invalid limit: *"},
+		{"swapusage", "[{percent: [1]}]", "Configuration for swapusage beacon has an invalid limit: *"},
+		{"diskusage", "[{/: lots}]", "Configuration for diskusage beacon has an invalid limit: *"},
+		{"diskusage", "[{'(': 5%}]", "Configuration for diskusage beacon has an invalid mount: *"},
+		{"wtmp", "[{defaults: {time_range: {start: 3pm, end: xx-yy}}}]",
+			"The time_range parameter for wtmp beacon has an invalid end: *"},
+		{"btmp", "[{users: {eve: {time_range: {start: xx-yy, end: 3pm}}}}]",
+			"The time_range parameter for btmp beacon has an invalid start: *"},
+	} {
+		config, err := yaml.Load([]byte(c.config), yaml.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Invoke(t.Context(), c.beacon+".validate", []any{config}, nil)
+		pair, _ := got.(data.Tuple)
+		if err != nil || len(pair) != 2 || pair[0] != false || !fits(c.want, data.Str(pair[1])) {
+			t.Errorf("%s %s:\n%s %v\nwant %s", c.beacon, c.config, data.Repr(got), err, c.want)
+		}
+	}
+}
+
+// fits reports whether a text is the wanted one, which may end with a star for any further text.
+func fits(want, got string) bool {
+	begin, open := strings.CutSuffix(want, ": *")
+	return got == want || open && strings.HasPrefix(got, begin+": ")
 }
 
 // TestOwnNumbersOfLogins checks ut_type, which has no effect in Salt although it is documented.
