@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/brineproject/brine/beacons"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 )
@@ -56,10 +57,7 @@ type keywords struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-const (
-	requestTag = "manage_beacons"
-	answerTag  = "/salt/minion/minion_beacon"
-)
+const requestTag = "manage_beacons"
 
 // ask sends a request to the minion and returns its answer, nil if none arrives within the keyword
 // timeout.
@@ -67,7 +65,7 @@ func (m *module) ask(ctx context.Context, kwargs *data.Map, answer string, pairs
 	limit := time.Duration(timeout(kwargs) * float64(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	body, err := m.env.Await(ctx, answerTag+answer,
+	body, err := m.env.Await(ctx, beacons.AnswerTag+answer,
 		func() error { return m.env.Fire(ctx, requestTag, data.NewMap(pairs...)) })
 	if err != nil {
 		m.env.Log.WithError(err).Debugf("request %s about the beacons", data.Str(pairs[1]))
