@@ -54,10 +54,11 @@ type Options struct {
 	Config    *data.Map        // the option beacons; may be nil
 	Pillar    *data.Map        // the key beacons of the pillar; Config has precedence; may be nil
 	// functions of the jobs that run on this host, for disable_during_state_run; may be nil
-	Running      func() []string
-	Fire         func(tag string, body *data.Map) error // fires an event on the minion's bus; required
-	MaxEventSize int                                    // option max_event_size of that bus in bytes; 0 means 1048576
-	Log          logrus.FieldLogger                     // nil means no log
+	Running func() []string
+	Fire    func(tag string, body *data.Map) error // fires an event on the minion's bus; required
+	// option max_event_size of that bus in bytes; 0 means 1048576
+	MaxEventSize int
+	Log          logrus.FieldLogger // nil means no log
 }
 
 // An Engine runs beacons. It is safe for concurrent use.

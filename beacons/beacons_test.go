@@ -382,7 +382,8 @@ func TestManyEvents(t *testing.T) {
 		bus := eventbus.New(eventbus.Options{})
 		sub := bus.Subscribe(eventbus.SubscribeOptions{Prefixes: []string{ReturnTag}})
 		defer sub.Close()
-		p := newProbe(t, data.NewMap("tick", []any{data.NewMap("many", int64(many), "text", strings.Repeat("x", 40))}), nil)
+		p := newProbe(t, data.NewMap("tick", []any{
+			data.NewMap("many", int64(many), "text", strings.Repeat("x", 40))}), nil)
 		p.o.Fire = bus.Fire
 		var seen int64
 		p.during(t, func() {
@@ -411,7 +412,8 @@ func TestManyEvents(t *testing.T) {
 // TestLargeEvent fires an event that alone is larger than max_event_size.
 func TestLargeEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newProbe(t, data.NewMap("tick", []any{data.NewMap("many", int64(2), "text", strings.Repeat("x", 2<<20))}), nil)
+		p := newProbe(t, data.NewMap("tick", []any{
+			data.NewMap("many", int64(2), "text", strings.Repeat("x", 2<<20))}), nil)
 		p.during(t, func() {
 			if got := len(p.after(1)); got != 2 {
 				t.Errorf("%d events", got)

@@ -217,7 +217,8 @@ func (n *notifier) excluded(path, dir string) bool {
 		}
 		dir = up
 	}
-	return slices.ContainsFunc(n.byPath[dir].exclude, func(excludes func(string) bool) bool { return excludes(path) })
+	return slices.ContainsFunc(n.byPath[dir].exclude,
+		func(excludes func(string) bool) bool { return excludes(path) })
 }
 
 // excluding returns which paths an entry of exclude, a path, a pattern or a regular expression,

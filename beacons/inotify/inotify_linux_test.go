@@ -247,8 +247,10 @@ func TestPathThatCannotBeWatched(t *testing.T) {
 // TestNoMoreWatches lets the kernel refuse all watches but two.
 func TestNoMoreWatches(t *testing.T) {
 	for _, c := range []struct{ name, config, event string }{
-		{"inotify", "[{files: {DIR/a: {mask: [create], recurse: true}, DIR/z: {mask: [create]}}}]", "a/f IN_CREATE"},
-		{"watchdog", "[{directories: {DIR/a: {mask: [create]}, DIR/a/b: {}, DIR/a/c: {}, DIR/z: {}}}]", "a/f created"},
+		{"inotify", "[{files: {DIR/a: {mask: [create], recurse: true}, DIR/z: {mask: [create]}}}]",
+			"a/f IN_CREATE"},
+		{"watchdog", "[{directories: {DIR/a: {mask: [create]}, DIR/a/b: {}, DIR/a/c: {}, DIR/z: {}}}]",
+			"a/f created"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProbe(t, c.name, c.config)
@@ -361,7 +363,8 @@ func TestDirectoryMadeAgain(t *testing.T) {
 
 // TestRenamedDirectory checks the paths of what happens in a directory before the rename is read.
 func TestRenamedDirectory(t *testing.T) {
-	p := newProbe(t, "inotify", "[{files: {DIR/a: {mask: [create, moved_from, moved_to], recurse: true, auto_add: true}}}]")
+	p := newProbe(t, "inotify", "[{files: {DIR/a: {mask: [create, moved_from, moved_to], recurse: true, "+
+		"auto_add: true}}}]")
 	p.mkdir("a/b/c")
 	p.expect()
 	p.must(os.Rename(p.path("a/b"), p.path("a/z")))
