@@ -100,7 +100,7 @@ func (b beacon) read(ctx context.Context, args []string, f func(cursor string, e
 	cmd := exec.CommandContext(ctx, "journalctl",
 		append([]string{"--quiet", "--no-pager", "--output=json", "--all"}, args...)...)
 	var errs bytes.Buffer
-	out := &lines{line: func(line []byte, whole bool) {
+	out := &lines{line: func(line []byte, whole bool) (advanced bool) {
 		entry, err := parse(line, whole)
 		cursor := entry.Text("__CURSOR")
 		if err != nil {
@@ -108,6 +108,7 @@ func (b beacon) read(ctx context.Context, args []string, f func(cursor string, e
 			b.env.Log.WithError(err).Warnf("journald: entry %q is left out", cursor)
 		}
 		f(cursor, entry)
+		return cursor != ""
 	}}
 	cmd.Stdout, cmd.Stderr = out, &errs
 	if err := b.env.Run(ctx, cmd); err != nil && !out.full() {
@@ -124,22 +125,23 @@ const (
 )
 
 // lines calls a function for each line that is written, until that is enough for a turn. Of a line that
-// is too long it gets the beginning.
+// is too long it gets the beginning. It reports whether the next turn can begin after that line.
 type lines struct {
-	line func(line []byte, whole bool)
+	line func(line []byte, whole bool) (advanced bool)
 
-	rest    []byte // of a line that has not ended, without what exceeds its longest length
-	cut     bool   // that line is too long
-	entries int
-	bytes   int
+	rest     []byte // of a line that has not ended, without what exceeds its longest length
+	cut      bool   // that line is too long
+	advanced bool   // the next turn begins later than this one
+	entries  int
+	bytes    int
 }
 
 // errFull ends the program whose output is enough for a turn.
 var errFull = errors.New("the rest of the journal follows in the next turn")
 
-// full reports whether there is enough for a turn. An entry of any length can be passed over.
+// full reports whether there is enough for a turn.
 func (l *lines) full() bool {
-	return l.entries >= mostEntries || l.entries > 0 && l.bytes >= mostBytes
+	return l.advanced && (l.entries >= mostEntries || l.bytes >= mostBytes)
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -156,7 +158,7 @@ func (l *lines) Write(b []byte) (int, error) {
 		if !ends {
 			break
 		}
-		l.line(l.rest, !l.cut)
+		l.advanced = l.line(l.rest, !l.cut) || l.advanced
 		l.entries++
 		l.rest, l.cut = l.rest[:0], false
 	}

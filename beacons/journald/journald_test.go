@@ -38,7 +38,7 @@ func probe(t *testing.T, answers ...string) (turn func() (messages []string, ask
 	asked := ""
 	env := &loader.Env{Log: logger, Run: func(_ context.Context, cmd *exec.Cmd) error {
 		asked = cmd.Args[len(cmd.Args)-1]
-		_, err := io.Copy(cmd.Stdout, strings.NewReader(answers[0]))
+		_, err := io.Copy(cmd.Stdout, struct{ io.Reader }{strings.NewReader(answers[0])}) // in parts
 		answers = answers[1:]
 		return err
 	}}
@@ -70,7 +70,7 @@ func TestManyEntries(t *testing.T) {
 	for i := range mostEntries + 5 {
 		fmt.Fprintf(&text, `{"__CURSOR": "c%d", "MESSAGE": "m%d"}`+"\n", i, i)
 	}
-	turn, _ := probe(t, `{"__CURSOR": "start"}`, text.String(), "")
+	turn, _ := probe(t, `{"__CURSOR": "start"}`+"\n", text.String(), "")
 	turn()
 	got, asked := turn()
 	if len(got) != mostEntries || got[0] != "m0" || asked != "--after-cursor=start" {
@@ -84,7 +84,7 @@ func TestManyEntries(t *testing.T) {
 // TestEntriesThatCannotBeRead has faulty entries between others, and as the last one.
 func TestEntriesThatCannotBeRead(t *testing.T) {
 	long := `{"MESSAGE": "` + strings.Repeat("x", mostBytes) + `", "__CURSOR": "lost"}`
-	turn, log := probe(t, `{"__CURSOR": "start"}`, `{"__CURSOR": "c1", "MESSAGE": "m1"}
+	turn, log := probe(t, `{"__CURSOR": "start"}`+"\n", `{"__CURSOR": "c1", "MESSAGE": "m1"}
 {"__CURSOR": "c2", "MESSAGE": no}
 "text"
 {"__CURSOR": "c3", "MESSAGE": "m3"}
