@@ -66,7 +66,6 @@ var onlyHere = map[string][]string{
 	"github.com/urfave/cli/v2":  {"cli/flags/urfave", "cli/saltswarm"},
 	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/", "sdb/sqlite3"},
 	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql",
-	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/"},
 	"github.com/go-sql-driver/mysql": {"cache/mysql", "returners/", "pillar/sources/", "modules/mysql",
 		"internal/test/testdb"},
 	"github.com/jackc/pgx/v5":       {"returners/", "pillar/sources/"},
