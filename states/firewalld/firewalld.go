@@ -4,6 +4,9 @@
 // Differences from Salt: test mode creates no service and reloads nothing, and predicts the changes
 // of a zone that does not exist. Values that are added without pruning follow those that are there. A
 // new service without ports and protocols is reported as a change.
+//
+// A rule or a port that firewalld reports in another form, or as part of a range, counts as present
+// and is not pruned, whereas Salt adds or removes it in every second run.
 package firewalld
 
 import (
@@ -55,25 +58,27 @@ func (m *module) list(ctx context.Context, fun string, args ...any) ([]any, erro
 	return all, change.Raise(err)
 }
 
-// without returns the values of a list that another does not have.
-func without(list, other []any) []any {
-	left := []any{}
-	for _, v := range list {
-		if !slices.ContainsFunc(other, func(o any) bool { return data.Equal(v, o) }) {
-			left = append(left, v)
-		}
-	}
-	return left
-}
-
 // A part is a list of values that a zone or a service has.
 type part struct {
 	key      string // of the changes
 	wanted   []any
 	prune    bool // other values are removed
+	covers   covers
 	list     string
 	add, del string
 	args     func(v any) []any // arguments of add and del
+	done     bool              // firewalld accepted all that is wanted
+}
+
+// without returns the values of a list that another does not cover.
+func (p part) without(list, other []any) []any {
+	left := []any{}
+	for _, v := range list {
+		if !p.covers(other, v) {
+			left = append(left, v)
+		}
+	}
+	return left
 }
 
 // desired returns what the list will be.
@@ -81,30 +86,63 @@ func (p part) desired(now []any) []any {
 	if p.prune {
 		return p.wanted
 	}
-	return slices.Concat(now, without(p.wanted, now))
+	return slices.Concat(now, p.without(p.wanted, now))
 }
 
-// differs reports whether the list has to change.
+// differs reports whether the list has to change. Once firewalld has accepted a value, the list has it
+// in a form that is not known here if none is known.
 func (p part) differs(now []any) bool {
-	return len(without(p.wanted, now)) > 0 || p.prune && len(without(now, p.wanted)) > 0
+	if len(p.without(p.wanted, now)) > 0 {
+		return !p.done
+	}
+	return p.prune && len(p.without(now, p.wanted)) > 0
 }
 
 // bring adds and removes values.
-func (m *module) bring(ctx context.Context, p part, now []any) error {
-	for _, v := range without(p.wanted, now) {
-		if _, err := m.call(ctx, p.add, p.args(v)...); err != nil {
-			return err
+func (m *module) bring(ctx context.Context, p *part, now []any, listArgs ...any) error {
+	add := func(now []any) error {
+		for _, v := range p.without(p.wanted, now) {
+			if _, err := m.call(ctx, p.add, p.args(v)...); err != nil {
+				return err
+			}
 		}
-	}
-	if !p.prune {
 		return nil
 	}
-	for _, v := range without(now, p.wanted) {
-		if _, err := m.call(ctx, p.del, p.args(v)...); err != nil {
+	if err := add(now); err != nil {
+		return err
+	}
+	if others := p.without(now, p.wanted); p.prune && len(others) > 0 {
+		for _, v := range others {
+			if _, err := m.call(ctx, p.del, p.args(v)...); err != nil {
+				return err
+			}
+		}
+		// What was removed may have been wanted in another form, or a range with a wanted port.
+		left, err := m.read(ctx, *p, listArgs...)
+		if err != nil {
+			return err
+		}
+		if err := add(left); err != nil {
 			return err
 		}
 	}
+	p.done = true
 	return nil
+}
+
+// read returns the list of a zone or a service.
+func (m *module) read(ctx context.Context, p part, args ...any) ([]any, error) {
+	list, err := m.list(ctx, p.list, args...)
+	if p.key == "port_fwd" {
+		list = ordered(list)
+	}
+	return list, err
+}
+
+// moved reports whether a list has other values than before.
+func moved(before, after []any) bool {
+	exact := part{covers: holds}
+	return len(exact.without(before, after))+len(exact.without(after, before)) > 0
 }
 
 type serviceArgs struct {
@@ -126,9 +164,11 @@ type serviceArgs struct {
 func (m *module) service(ctx context.Context, a serviceArgs) (change.Result, error) {
 	args := func(v any) []any { return []any{a.Name, v} }
 	parts := []part{
-		{"ports", a.Ports, true, "get_service_ports", "add_service_port", "remove_service_port", args},
-		{"protocols", a.Protocols, true, "get_service_protocols", "add_service_protocol",
-			"remove_service_protocol", args},
+		{key: "ports", wanted: a.Ports, prune: true, covers: holdsPort, list: "get_service_ports",
+			add: "add_service_port", del: "remove_service_port", args: args},
+		{key: "protocols", wanted: a.Protocols, prune: true, covers: holds,
+			list: "get_service_protocols", add: "add_service_protocol", del: "remove_service_protocol",
+			args: args},
 	}
 	type state struct {
 		there bool
@@ -141,7 +181,7 @@ func (m *module) service(ctx context.Context, a serviceArgs) (change.Result, err
 			s := state{slices.Contains(names, any(a.Name)), make([][]any, len(parts))}
 			for i, p := range parts {
 				if s.lists[i] = []any{}; err == nil && s.there {
-					s.lists[i], err = m.list(ctx, p.list, a.Name)
+					s.lists[i], err = m.read(ctx, p, a.Name)
 				}
 			}
 			return s, err
@@ -163,9 +203,9 @@ func (m *module) service(ctx context.Context, a serviceArgs) (change.Result, err
 			if !s.there {
 				_, err = m.call(ctx, "new_service", a.Name, false)
 			}
-			for i, p := range parts {
+			for i := range parts {
 				if err == nil {
-					err = m.bring(ctx, p, s.lists[i])
+					err = m.bring(ctx, &parts[i], s.lists[i], a.Name)
 				}
 			}
 			return m.reload(ctx, err)

@@ -79,7 +79,11 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		Apply: func(ctx context.Context, now zone) error {
 			return m.reload(ctx, m.configure(ctx, a, parts, now))
 		},
+		Changed: func(before, after zone) *data.Map { return a.made(parts, before, after) },
 		Say: func(o change.Outcome[zone]) any {
+			if o.Stage == change.StageDone && o.Changes.Len() == 0 {
+				return "'" + a.Name + "' is already in the desired state."
+			}
 			if o.Stage != change.StageWould {
 				return nil
 			}
@@ -116,23 +120,26 @@ func (a presentArgs) parts() ([]part, error) {
 		return nil, err
 	}
 	all := []part{
-		{"icmp_types", a.BlockIcmp, data.Truth(a.PruneBlockIcmp), "list_icmp_block", "block_icmp",
-			"allow_icmp", inZone},
-		{"ports", a.Ports, data.Truth(a.PrunePorts), "list_ports", "add_port", "remove_port", inZone},
-		{"port_fwd", forwarded, data.Truth(a.PrunePortFwd), "list_port_fwd", "add_port_fwd",
-			"remove_port_fwd", func(v any) []any {
+		{key: "icmp_types", wanted: a.BlockIcmp, prune: data.Truth(a.PruneBlockIcmp), covers: holds,
+			list: "list_icmp_block", add: "block_icmp", del: "allow_icmp", args: inZone},
+		{key: "ports", wanted: a.Ports, prune: data.Truth(a.PrunePorts), covers: holdsPort,
+			list: "list_ports", add: "add_port", del: "remove_port", args: inZone},
+		{key: "port_fwd", wanted: forwarded, prune: data.Truth(a.PrunePortFwd), covers: holds,
+			list: "list_port_fwd", add: "add_port_fwd", del: "remove_port_fwd",
+			args: func(v any) []any {
 				f := v.(*data.Map)
 				return []any{a.Name, f.Value("Source port"), f.Value("Destination port"),
 					f.Value("Protocol"), f.Value("Destination address"), true}
 			}},
-		{"services", a.Services, data.Truth(a.PruneServices), "list_services", "add_service",
-			"remove_service", func(v any) []any { return []any{v, a.Name, true} }},
-		{"interfaces", a.Interfaces, data.Truth(a.PruneInterfaces), "get_interfaces", "add_interface",
-			"remove_interface", inZone},
-		{"sources", a.Sources, data.Truth(a.PruneSources), "get_sources", "add_source",
-			"remove_source", inZone},
-		{"rich_rules", a.RichRules, data.Truth(a.PruneRichRules), "get_rich_rules", "add_rich_rule",
-			"remove_rich_rule", inZone},
+		{key: "services", wanted: a.Services, prune: data.Truth(a.PruneServices), covers: holds,
+			list: "list_services", add: "add_service", del: "remove_service",
+			args: func(v any) []any { return []any{v, a.Name, true} }},
+		{key: "interfaces", wanted: a.Interfaces, prune: data.Truth(a.PruneInterfaces), covers: holds,
+			list: "get_interfaces", add: "add_interface", del: "remove_interface", args: inZone},
+		{key: "sources", wanted: a.Sources, prune: data.Truth(a.PruneSources), covers: holdsSource,
+			list: "get_sources", add: "add_source", del: "remove_source", args: inZone},
+		{key: "rich_rules", wanted: a.RichRules, prune: data.Truth(a.PruneRichRules), covers: holdsRule,
+			list: "get_rich_rules", add: "add_rich_rule", del: "remove_rich_rule", args: inZone},
 	}
 	return slices.DeleteFunc(all, func(p part) bool { return len(p.wanted) == 0 && !p.prune }), nil
 }
@@ -177,17 +184,14 @@ func (m *module) look(ctx context.Context, a presentArgs, parts []part) (now zon
 			if err != nil {
 				return now, err
 			}
-			for _, unknown := range without(p.wanted, types) {
+			for _, unknown := range p.without(p.wanted, types) {
 				m.env.Log.Errorf("%s is an invalid ICMP type", data.Str(unknown))
-				parts[i].wanted = without(parts[i].wanted, []any{unknown})
+				parts[i].wanted = p.without(parts[i].wanted, []any{unknown})
 			}
 		}
 		if now.lists[i] = []any{}; now.there {
-			if now.lists[i], err = m.list(ctx, p.list, a.Name, true); err != nil {
+			if now.lists[i], err = m.read(ctx, p, a.Name, true); err != nil {
 				return now, err
-			}
-			if p.key == "port_fwd" {
-				now.lists[i] = ordered(now.lists[i])
 			}
 		}
 	}
@@ -231,6 +235,25 @@ func (a presentArgs) differences(parts []part, now zone) *data.Map {
 	return changes
 }
 
+// made returns the changes that were made. A list that has the same values as before is none.
+func (a presentArgs) made(parts []part, before, after zone) *data.Map {
+	left, undone := a.differences(parts, after), slices.Clone(parts)
+	for i := range undone {
+		undone[i].done = false
+	}
+	changes := a.differences(undone, before)
+	for i, p := range parts {
+		if !moved(before.lists[i], after.lists[i]) {
+			changes.Delete(p.key)
+		}
+		left.Delete(p.key)
+	}
+	for key := range left.All() {
+		changes.Delete(key)
+	}
+	return changes
+}
+
 // configure makes the changes.
 func (m *module) configure(ctx context.Context, a presentArgs, parts []part, now zone) error {
 	var err error
@@ -243,9 +266,9 @@ func (m *module) configure(ctx context.Context, a presentArgs, parts []part, now
 	act(data.Truth(a.Default) && now.fallback != a.Name, "set_default_zone", a.Name)
 	act(data.Truth(a.Masquerade) && !now.masquerade, "add_masquerade", a.Name, true)
 	act(!data.Truth(a.Masquerade) && now.masquerade, "remove_masquerade", a.Name, true)
-	for i, p := range parts {
+	for i := range parts {
 		if err == nil {
-			err = m.bring(ctx, p, now.lists[i])
+			err = m.bring(ctx, &parts[i], now.lists[i], a.Name, true)
 		}
 	}
 	return err
