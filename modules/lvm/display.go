@@ -3,9 +3,11 @@ package lvm
 import (
 	"context"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 )
 
@@ -110,8 +112,12 @@ func (m *module) lvdisplay(ctx context.Context, a lvdisplayArgs) (*data.Map, err
 		"Allocation Policy", "Read Ahead Sectors", "Major Device Number", "Minor Device Number"), err
 }
 
-// rows runs a program with its output in columns, and returns them by line. A program that fails
-// has none.
+// absent matches what the programs report for a name that does not exist.
+var absent = regexp.MustCompile(
+	`(?im)^\s*(?:failed to find .*|(?:volume group|logical volume) .* not found.*)$`)
+
+// rows runs a program with its output in columns, and returns them by line. A name that does not
+// exist has none; any other failure to look a name up is an error.
 func (m *module) rows(ctx context.Context, program, name string, quiet any) ([][]string, error) {
 	argv := []string{program, "-c"}
 	if name != "" {
@@ -121,10 +127,15 @@ func (m *module) rows(ctx context.Context, program, name string, quiet any) ([][
 		return nil, err
 	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, IgnoreRetcode: data.Truth(quiet)})
-	if err != nil || ran.Retcode != 0 {
+	switch {
+	case err != nil:
 		return nil, err
+	case ran.Retcode == 0:
+		return columns(ran.Stdout), nil
+	case name == "" || absent.MatchString(ran.Stderr):
+		return nil, nil
 	}
-	return columns(ran.Stdout), nil
+	return nil, loader.Execution("%s %s: %s", program, name, strings.TrimSpace(ran.Stderr))
 }
 
 // columns splits the lines of a program's output. A device that is no volume yet is no row.

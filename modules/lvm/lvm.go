@@ -5,7 +5,8 @@
 // logical.go logical volumes.
 //
 // Differences from Salt: arguments that a program would read as options are refused, and so are
-// line ends; a line with too few columns is skipped; norestorefile is passed without a value.
+// line ends; a line with too few columns is skipped; norestorefile is passed without a value. A
+// volume or group that cannot be looked up is an error; only one that does not exist is absent.
 package lvm
 
 import (
@@ -110,16 +111,17 @@ func (m *module) act(ctx context.Context, success string, argv ...string) (strin
 
 // plain refuses operands that a program would read as options, and those with a line end.
 func plain(operands ...string) error {
-	if err := process.Operands(operands...); err != nil {
+	if err := process.PlainOperands(operands...); err != nil {
 		return loader.Execution("%w", err)
 	}
-	return oneLine(operands...)
+	return nil
 }
 
+// oneLine refuses words with a line end; sizes may begin with a dash.
 func oneLine(words ...string) error {
 	for _, word := range words {
-		if strings.ContainsAny(word, "\r\n\x00") {
-			return loader.Execution("%q contains a line end", word)
+		if err := plain(strings.TrimLeft(word, "-")); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 			for range 2 {
 				v, err := r.Invoke(t.Context(), "lvm."+fun, args, nil)
 				if err == nil || !strings.Contains(err.Error(), "dash") &&
-					!strings.Contains(err.Error(), "line end") {
+					!strings.Contains(err.Error(), "more than one line") {
 					t.Errorf("%s %q gives %s, %v", fun, args, data.Repr(v), err)
 				}
 			}

@@ -106,8 +106,8 @@ type pvArgs struct {
 	Force    any `default:"True"`
 }
 
-// pvremove makes devices no physical volumes any more. It returns True, or a text that tells why it
-// did not.
+// pvremove removes the LVM label from devices. It returns True, or a text with the reason why it did
+// not.
 //
 // override
 //

@@ -41,7 +41,7 @@ func (m *module) vgPresent(ctx context.Context, a vgPresentArgs) (change.Result,
 	}
 	info, err := m.display(ctx, "vgdisplay", a.Name)
 	if err != nil {
-		return change.Result{}, err
+		return change.Refuse(a.Name, err.Error())
 	}
 	whole, err := m.keep(ctx, volume{a.Name, "vgdisplay", a.Name, true,
 		m.call("vgcreate", a.Kwargs, a.Name, devices), change.Texts{
@@ -105,8 +105,8 @@ func (m *module) groupOf(ctx context.Context, device string) (group string, ther
 	if followed, err := filepath.EvalSymlinks(device); err == nil {
 		device = followed
 	}
-	all, err := change.Ask[*data.Map](ctx, m.env, "lvm.pvdisplay", []any{device},
+	all, err := loader.CallAs[*data.Map](ctx, m.env, "lvm.pvdisplay", []any{device},
 		data.NewMap("real", true))
 	info, there := all.Value(device).(*data.Map)
-	return info.Text("Volume Group Name"), there, err
+	return info.Text("Volume Group Name"), there, change.Except(err, loader.KindExecution)
 }

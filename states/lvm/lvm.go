@@ -36,16 +36,17 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// display returns what a function such as lvm.pvdisplay tells of a name, with an empty dictionary
-// for nothing.
+// display returns what a function such as lvm.pvdisplay returns for a name: an empty dictionary if it
+// does not exist. A name that cannot be looked up fails the state.
 func (m *module) display(ctx context.Context, fun, name string) (*data.Map, error) {
-	return change.Ask[*data.Map](ctx, m.env, "lvm."+fun, []any{name}, data.NewMap("quiet", true))
+	v, err := loader.CallAs[*data.Map](ctx, m.env, "lvm."+fun, []any{name}, data.NewMap("quiet", true))
+	return v, change.Except(err, loader.KindExecution)
 }
 
 // A volume is a volume or a group that is there or not.
 type volume struct {
 	name    string
-	display string // the function that tells of it
+	display string // the function that returns it
 	path    string // its argument
 	wanted  bool
 	act     func(context.Context) (any, error)
@@ -107,7 +108,7 @@ func (m *module) pvPresent(ctx context.Context, a presentArgs) (change.Result, e
 
 type nameArgs struct{ Name string }
 
-// pvAbsent makes a device no physical volume any more.
+// pvAbsent removes the LVM label from a device.
 //
 //	/dev/sda:
 //	  lvm.pv_absent

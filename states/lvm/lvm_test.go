@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -61,6 +62,37 @@ func TestInvalidSize(t *testing.T) {
 				data.NewMap("name", "lv", "vgname", "vg", "size", size))
 			if err == nil || err.Error() != want {
 				t.Errorf("%s gives %s, %v, want %s", size, data.Repr(v), err, want)
+			}
+		}
+	}
+}
+
+// A volume that cannot be looked up fails the state, and is not taken for an absent one.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lvm", "pvdisplay", "vgdisplay", "lvdisplay"} {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name),
+			[]byte("#!/bin/sh\necho '  Giving up waiting for lock.' >&2; exit 5\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := host(t, dir)
+	for fun, kwargs := range map[string]*data.Map{
+		"pv_absent": data.NewMap(), "pv_present": data.NewMap(), "vg_absent": data.NewMap(),
+		"vg_present": data.NewMap("devices", "/dev/null"), "lv_absent": data.NewMap("vgname", "vg"),
+		"lv_present": data.NewMap("vgname", "vg", "size", "1G"),
+	} {
+		for range 2 {
+			all := kwargs.Clone()
+			all.Set("name", "x")
+			v, err := states.Invoke(t.Context(), "lvm."+fun, nil, all)
+			ret, _ := v.(*data.Map)
+			if err != nil || ret.Value("result") != false || data.Truth(ret.Value("changes")) ||
+				!strings.HasSuffix(ret.Text("comment"), "Giving up waiting for lock.") {
+				t.Errorf("%s gives %s, %v", fun, data.Repr(v), err)
 			}
 		}
 	}
