@@ -204,6 +204,9 @@ type applyArgs struct {
 //	salt '*' selinux.fcontext_policy_is_applied my-policy
 func (m *module) fcontextPolicyIsApplied(ctx context.Context, a applyArgs) (string, error) {
 	ran, err := m.restorecon(ctx, a, "-n", "-v")
+	if err == nil && ran.Retcode != 0 {
+		err = failed([]string{"restorecon", "-n", "-v", a.Name}, ran)
+	}
 	return ran.Stdout, err
 }
 

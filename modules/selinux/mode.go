@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -122,14 +123,22 @@ func (m *module) setenforce(_ context.Context, a modeArgs) (string, error) {
 	return m.mode(), nil
 }
 
-// configure writes the mode of the next boot.
+// configure writes the mode of the next boot. A configuration without one gets it as its last line.
 func (m *module) configure(mode string) error {
 	file := m.path(configuration)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return loader.Execution("Could not read SELinux config file: %w", loader.OSError(err))
 	}
-	now := regexp.MustCompile(`(?m)^SELINUX=.*$`).ReplaceAllLiteral(text, []byte("SELINUX="+mode))
+	line, now := []byte("SELINUX="+mode), text
+	if entry := regexp.MustCompile(`(?m)^SELINUX=.*$`); entry.Match(text) {
+		now = entry.ReplaceAllLiteral(text, line)
+	} else {
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+		now = slices.Concat(text, line, []byte("\n"))
+	}
 	if string(now) == string(text) {
 		return nil
 	}

@@ -8,6 +8,7 @@
 // Differences from Salt: the output of semanage is searched here and not by grep, so a name is no
 // part of a shell command. A context may have categories. The mode 1 or 0 is written to the
 // configuration as well. Arguments that a program would read as options, and line ends, are refused.
+// If the policy or the contexts of files cannot be read, that is an error and not an empty result.
 package selinux
 
 import (
@@ -69,13 +70,8 @@ type noArgs struct{}
 
 // plain refuses words that a program would read as options, and those with a line end.
 func plain(words ...string) error {
-	if err := process.Operands(words...); err != nil {
+	if err := process.PlainOperands(words...); err != nil {
 		return loader.Execution("%w", err)
-	}
-	for _, word := range words {
-		if strings.ContainsAny(word, "\r\n\x00") {
-			return loader.Execution("%q contains a line end", word)
-		}
 	}
 	return nil
 }
@@ -85,8 +81,16 @@ func (m *module) succeeds(ctx context.Context, argv ...string) (bool, error) {
 	return calls.Succeeds(ctx, m.env, calls.Run{Argv: argv})
 }
 
-// lines returns the output of a program by line.
+// lines returns the output of a program by line. Its failure is an error.
 func (m *module) lines(ctx context.Context, argv ...string) ([]string, error) {
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv})
-	return strings.Split(out, "\n"), err
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
+	if err == nil && ran.Retcode != 0 {
+		err = failed(argv, ran)
+	}
+	return strings.Split(ran.Stdout, "\n"), err
+}
+
+// failed returns the error for a program that could not read what it was asked for.
+func failed(argv []string, ran calls.Ran) error {
+	return loader.Execution("%s: %s", strings.Join(argv, " "), strings.TrimSpace(ran.Stderr))
 }

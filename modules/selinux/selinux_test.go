@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -109,6 +110,18 @@ func TestMode(t *testing.T) {
 	info, statErr := os.Stat(filepath.Join(config, "config"))
 	if errors.Join(err, statErr) != nil || string(now) != text || info.Mode().Perm() != 0o600 {
 		t.Errorf("the configuration is %s, %q, %v", info.Mode(), now, err)
+	}
+	for _, text := range []string{"SELINUXTYPE=targeted", "SELINUXTYPE=targeted\n", ""} {
+		if err := os.WriteFile(filepath.Join(config, "config"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expect("setenforce", []any{"permissive"}, "Permissive")
+		expect("getconfig", nil, "Permissive")
+		now, err := os.ReadFile(filepath.Join(config, "config"))
+		if want := strings.TrimPrefix(strings.TrimSuffix(text, "\n")+"\nSELINUX=permissive\n", "\n"); err != nil ||
+			string(now) != want {
+			t.Errorf("the configuration is %q, %v, want %q", now, err, want)
+		}
 	}
 }
 

@@ -97,11 +97,11 @@ func (m *module) removeSemod(ctx context.Context, a moduleArgs) (any, error) {
 //
 //	salt '*' selinux.list_semod
 func (m *module) listSemod(ctx context.Context, _ noArgs) (*data.Map, error) {
-	help, err := m.lines(ctx, "semodule", "-h")
+	help, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"semodule", "-h"}})
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range help {
+	for line := range strings.Lines(help) {
 		if strings.HasPrefix(strings.TrimSpace(line), "full") {
 			lines, err := m.lines(ctx, "semodule", "-lfull")
 			return modules(lines, 1), err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
@@ -117,8 +118,9 @@ func (m *module) fcontextPolicyApplied(ctx context.Context, a appliedArgs) (chan
 	return change.Thing[string]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (string, error) {
-			return change.Ask[string](ctx, m.env, "selinux.fcontext_policy_is_applied",
+			left, err := loader.CallAs[string](ctx, m.env, "selinux.fcontext_policy_is_applied",
 				[]any{a.Name, a.Recursive}, nil)
+			return left, change.Except(err, loader.KindExecution)
 		},
 		Wants: func(left string) *data.Map { return change.When(left != "", data.NewMap(a.Name, left)) },
 		Apply: func(ctx context.Context, _ string) (err error) {
@@ -212,7 +214,7 @@ func (m *module) port(
 		Look: func(ctx context.Context) (any, error) {
 			found, err := calls.Found[any](ctx, m.env, "selinux.port_get_policy", nil,
 				data.NewMap("name", a.Name, "sel_type", a.SelType, "protocol", a.Protocol, "port", a.Port))
-			return found, change.Raise(err)
+			return found, change.Except(err, loader.KindExecution)
 		},
 		Wants: func(now any) *data.Map {
 			return change.When(data.Truth(now) != wanted, data.NewMap(a.Name, word))

@@ -52,7 +52,7 @@ func (m *module) is(ctx context.Context, fun string, args ...any) (bool, error) 
 // table calls a function that returns a dictionary, or None, which is nil here.
 func (m *module) table(ctx context.Context, fun string, kwargs *data.Map) (*data.Map, error) {
 	found, err := calls.Found[*data.Map](ctx, m.env, "selinux."+fun, nil, kwargs)
-	return found, change.Raise(err)
+	return found, change.Except(err, loader.KindExecution)
 }
 
 // act calls a function that returns the result of a program, and turns its failure into a reason

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -129,6 +130,38 @@ func TestNotApplied(t *testing.T) {
 		if err != nil || ret.Value("result") != false || data.Truth(ret.Value("changes")) ||
 			!data.Equal(ran.Value("retcode"), int64(1)) || ran.Text("stdout") != "Would relabel" {
 			t.Errorf("got %s, %v", data.Repr(v), err)
+		}
+	}
+}
+
+// A policy or a context that cannot be read fails the state, and is not taken for an absent one.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"semanage", "setsebool", "semodule", "restorecon"} {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name),
+			[]byte("#!/bin/sh\necho not readable >&2; exit 1\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := host(t, dir)
+	for fun, kwargs := range map[string]*data.Map{
+		"fcontext_policy_applied": data.NewMap("name", "/srv"),
+		"fcontext_policy_absent":  data.NewMap("name", "/srv"),
+		"fcontext_policy_present": data.NewMap("name", "/srv", "sel_type", "etc_t"),
+		"port_policy_absent":      data.NewMap("name", "tcp/8080"),
+		"boolean":                 data.NewMap("name", "web", "value", "on"),
+		"module":                  data.NewMap("name", "abrt"),
+	} {
+		for range 2 {
+			v, err := states.Invoke(t.Context(), "selinux."+fun, nil, kwargs)
+			ret, _ := v.(*data.Map)
+			if err != nil || ret.Value("result") != false || data.Truth(ret.Value("changes")) ||
+				!strings.HasSuffix(ret.Text("comment"), "not readable") {
+				t.Errorf("%s gives %s, %v", fun, data.Repr(v), err)
+			}
 		}
 	}
 }
