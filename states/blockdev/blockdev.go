@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -102,7 +101,7 @@ type setting struct {
 	want   string // what disk.dump is to report
 }
 
-// settings returns the arguments as settings. One that is none raises the exception of disk.tune.
+// settings returns the arguments as settings. An unknown argument raises the exception of disk.tune.
 func settings(kwargs *data.Map) (all []setting, err error) {
 	for key, v := range kwargs.All() {
 		s := setting{key: data.Str(key), value: v}
@@ -198,7 +197,7 @@ func (m *module) formatted(ctx context.Context, a formattedArgs) (change.Result,
 			if err == nil && now != a.FsType && process.Find("mkfs."+a.FsType) == "" {
 				return now, change.Reason("Invalid fs_type: " + a.FsType)
 			}
-			return now, change.Raise(err)
+			return now, change.Except(err, loader.KindExecution)
 		},
 		Wants: func(now string) *data.Map {
 			return change.When(now != a.FsType, change.OldNew(now, a.FsType))
@@ -233,7 +232,7 @@ func (m *module) format(ctx context.Context, a formattedArgs) error {
 	for range attempts {
 		now, err := m.kind(ctx, a.Name)
 		if err != nil || now != "" {
-			return change.Raise(err)
+			return change.Except(err, loader.KindExecution)
 		}
 		select {
 		case <-ctx.Done():
@@ -244,14 +243,25 @@ func (m *module) format(ctx context.Context, a formattedArgs) error {
 	return nil
 }
 
-// kind returns the type of the file system on a device, "" for none.
+// unknownType is the return code of blkid for a device without a known type.
+const unknownType = 2
+
+// kind returns the type of the file system on a device, "" for none. If blkid cannot tell, that is an
+// error, so that no file system is overwritten.
 func (m *module) kind(ctx context.Context, device string) (string, error) {
-	if err := process.Operands(device); err != nil {
+	if err := process.PlainOperands(device); err != nil {
 		return "", loader.Execution("%w", err)
 	}
-	if strings.ContainsAny(device, "\r\n\x00") {
-		return "", loader.Execution("%q contains a line end", device)
-	}
-	return calls.RunOutput(ctx, m.env, calls.Run{
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{
 		Argv: []string{"blkid", "-o", "value", "-s", "TYPE", device}, IgnoreRetcode: true})
+	switch {
+	case err != nil:
+		return "", err
+	case ran.Retcode == unknownType:
+		return "", nil
+	case ran.Retcode != 0:
+		return "", loader.Execution("look up the file system of %s: blkid returned %d: %s", device,
+			ran.Retcode, ran.Stderr)
+	}
+	return ran.Stdout, nil
 }

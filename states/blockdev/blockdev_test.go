@@ -99,12 +99,12 @@ func TestTypeComesLate(t *testing.T) {
 			var made time.Time
 			states := over(t, []loader.Plugin{
 				{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-					return &loader.Module{Funcs: []loader.Func{loader.F("run",
-						func(context.Context, runArgs) (string, error) {
+					return &loader.Module{Funcs: []loader.Func{loader.F("run_all",
+						func(context.Context, runArgs) (*data.Map, error) {
 							if !made.IsZero() && time.Since(made) >= c.after {
-								return "ext4", nil
+								return data.NewMap("retcode", int64(0), "stdout", "ext4", "stderr", ""), nil
 							}
-							return "", nil
+							return data.NewMap("retcode", int64(2), "stdout", "", "stderr", ""), nil
 						})}}, nil
 				}},
 				{Name: "disk", New: func(*loader.Env) (*loader.Module, error) {
@@ -134,5 +134,32 @@ func TestUnknownSetting(t *testing.T) {
 		if err == nil || err.Error() != "Invalid keyword arguments: other=x" {
 			t.Errorf("got %s, %v", data.Repr(v), err)
 		}
+	}
+}
+
+// A device of which blkid cannot tell the file system is not formatted.
+func TestUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	bin, device := filepath.Join(dir, "bin"), filepath.Join(dir, "sdb")
+	err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(device, nil, 0o600))
+	for name, text := range map[string]string{"blkid": "echo denied >&2; exit 8", "mkfs.ext4": "exit 0",
+		"mkfs": ": > " + device + ".formatted"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := host(t, dir)
+	for range 2 {
+		v, err := states.Invoke(change.WithCall(t.Context(), change.CallOf(t.Context())),
+			"blockdev.formatted", []any{device}, nil)
+		ret, _ := v.(*data.Map)
+		want := "look up the file system of " + device + ": blkid returned 8: denied"
+		if err != nil || ret.Value("result") != false || ret.Text("comment") != want {
+			t.Errorf("got %s, %v, want %q", data.Repr(v), err, want)
+		}
+	}
+	if _, err := os.Stat(device + ".formatted"); err == nil {
+		t.Error("the device was formatted")
 	}
 }
