@@ -1,7 +1,7 @@
 // Package gem is Salt's module gem: packages of Ruby (salt/modules/gem.py).
 //
 // A module rvm or rbenv of the user's own runs the program gem, as Salt's do. Brine has neither, so
-// without them the parameter ruby has no effect.
+// without them the parameter ruby has no effect. Errors have URLs without their passwords.
 package gem
 
 import (
@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
@@ -24,12 +25,12 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("install", m.install),
+		loader.F("install", m.install).Secret("source", "proxy"),
 		loader.F("list", m.list).Def("list_"),
 		loader.F("list_upgrades", m.listUpgrades),
-		loader.F("sources_add", m.sourcesAdd),
+		loader.F("sources_add", m.sourcesAdd).Secret("source_uri"),
 		loader.F("sources_list", m.sourcesList),
-		loader.F("sources_remove", m.sourcesRemove),
+		loader.F("sources_remove", m.sourcesRemove).Secret("source_uri"),
 		loader.F("uninstall", m.uninstall),
 		loader.F("update", m.update),
 		loader.F("update_system", m.updateSystem),
@@ -59,7 +60,7 @@ func (m *module) run(ctx context.Context, p place, args ...string) (string, erro
 	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, As: calls.Text(p.Runas)})
 	if err == nil && ran.Retcode != 0 {
-		err = loader.Execution("%s", ran.Stderr)
+		err = loader.Execution("%s", data.Str(config.Masked("", ran.Stderr)))
 	}
 	return ran.Stdout, err
 }

@@ -2,18 +2,19 @@
 //
 // Differences from Salt: a gem is up to date if any of its installed versions fits, whereas Salt
 // installs it in every run unless the newest does; and the versions that came with Ruby count as
-// installed. After a change, the state reads the gems or sources again.
+// installed. All comparisons of RubyGems are known, and 1.2 is the same as 1.2.0. After a change, the
+// state reads the gems or sources again. Comments and changes have the URL of a source without its
+// password.
 package gem
 
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -29,7 +30,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("gem module could not be loaded")
 	}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("installed", m.installed),
+		loader.F("installed", m.installed).Secret("source", "proxy"),
 		loader.F("removed", m.removed),
 		loader.F("sources_add", m.sourcesAdd),
 		loader.F("sources_remove", m.sourcesRemove),
@@ -53,7 +54,7 @@ type installedArgs struct {
 //
 // version
 //
-//	A version, or a comparison with one such as ">= 1.2".
+//	A version, or comparisons that commas separate, such as ">= 1.2" or "~> 1.2, != 1.2.5".
 //
 // gem_bin
 //
@@ -69,7 +70,9 @@ type installedArgs struct {
 //	  gem.installed:
 //	    - version: '>= 13.0'
 func (m *module) installed(ctx context.Context, a installedArgs) (change.Result, error) {
-	comparison, wanted := demand(a.Version)
+	wanted := strings.TrimSpace(data.Str(a.Version))
+	required, known := requirements(wanted)
+	compares, done := strings.ContainsAny(wanted, "<>=~,"), false
 	return change.Thing[[]string]{
 		Name: a.Name,
 		Look: func(ctx context.Context) ([]string, error) {
@@ -77,20 +80,19 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 		},
 		Wants: func(now []string) *data.Map {
 			fits := slices.ContainsFunc(now, func(version string) bool {
-				switch {
-				case a.Version == nil:
-					return true
-				case comparison == "":
-					return version == wanted
-				}
-				return packages.Holds(version, comparison, wanted, loose)
+				return a.Version == nil || version == wanted || done && !known ||
+					known && !slices.ContainsFunc(required, func(r requirement) bool { return !r.met(version) })
 			})
 			return change.When(!fits, data.NewMap(a.Name, "Installed"))
 		},
 		Apply: func(ctx context.Context, _ []string) error {
+			done = true
 			return change.Do(ctx, m.env, "gem.install", []any{a.Name}, data.NewMap("ruby", a.Ruby,
 				"gem_bin", a.GemBin, "runas", a.User, "version", a.Version, "rdoc", a.Rdoc, "ri", a.Ri,
 				"pre_releases", a.PreReleases, "proxy", a.Proxy, "source", a.Source))
+		},
+		Changed: func(before, after []string) *data.Map {
+			return change.When(!slices.Equal(before, after), data.NewMap(a.Name, "Installed"))
 		},
 		Texts: change.Texts{
 			Same:   "Gem is already installed.",
@@ -99,23 +101,13 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 			Failed: "Could not install gem.",
 		},
 		Say: func(o change.Outcome[[]string]) any {
-			if o.Stage == change.StageSame && comparison != "" {
+			if o.Stage == change.StageSame && compares {
 				return "Installed Gem meets version requirements."
 			}
 			return nil
 		},
 		Silent: true,
 	}.Ensure(ctx)
-}
-
-// demand splits a version into the comparison, "" for none, and the version itself.
-func demand(version any) (comparison, wanted string) {
-	wanted = data.Str(version)
-	comparison = regexp.MustCompile(`^(?:>=|>|<=|<)`).FindString(wanted)
-	if comparison != "" {
-		wanted = strings.TrimSpace(strings.ReplaceAll(wanted, comparison, ""))
-	}
-	return comparison, wanted
 }
 
 // versions returns the installed versions of a gem.
@@ -126,8 +118,9 @@ func (m *module) versions(ctx context.Context, name string, ruby, bin, user any)
 		return nil, err
 	}
 	versions := data.TextsOf(gems.Value(name))
-	for i, version := range versions {
-		versions[i] = strings.TrimSpace(strings.ReplaceAll(version, "default: ", ""))
+	for i, version := range versions { // such as 1.15.4 x86_64-linux or default: 2.3.7
+		version, _, _ = strings.Cut(strings.TrimSpace(strings.TrimPrefix(version, "default: ")), " ")
+		versions[i] = version
 	}
 	return versions, nil
 }
@@ -178,7 +171,7 @@ type sourceArgs struct {
 func (m *module) sourcesAdd(ctx context.Context, a sourceArgs) (change.Result, error) {
 	return m.source(ctx, a, true, "gem.sources_add", "Installed", change.Texts{
 		Same:   "Gem source is already added.",
-		Would:  "The gem source " + a.Name + " would have been added.",
+		Would:  "The gem source " + masked(a.Name) + " would have been added.",
 		Done:   "Gem source was successfully added.",
 		Failed: "Could not add gem source.",
 	})
@@ -197,6 +190,9 @@ func (m *module) sourcesRemove(ctx context.Context, a sourceArgs) (change.Result
 	})
 }
 
+// masked returns a URL without its password.
+func masked(source string) string { return data.Str(config.Masked("", source)) }
+
 func (m *module) source(
 	ctx context.Context, a sourceArgs, wanted bool, fun, made string, texts change.Texts,
 ) (change.Result, error) {
@@ -207,7 +203,7 @@ func (m *module) source(
 				data.NewMap("runas", a.User))
 			return slices.Contains(data.Texts(list), a.Name), err
 		},
-		Wants: func(is bool) *data.Map { return change.When(is != wanted, data.NewMap(a.Name, made)) },
+		Wants: func(is bool) *data.Map { return change.When(is != wanted, data.NewMap(masked(a.Name), made)) },
 		Apply: func(ctx context.Context, _ bool) error {
 			return change.Do(ctx, m.env, fun, nil,
 				data.NewMap("source_uri", a.Name, "ruby", a.Ruby, "runas", a.User))
@@ -216,6 +212,3 @@ func (m *module) source(
 		Silent: true,
 	}.Ensure(ctx)
 }
-
-// loose compares versions as Salt does for this state.
-func loose(a, b string) (order int, ok bool) { return packages.Loose(a, b), true }
