@@ -1,7 +1,9 @@
 // Package npm is Salt's state npm: packages of Node.js (salt/states/npm.py). It uses the module npm.
 //
 // Differences from Salt: test mode returns None if any package would be installed. A package that
-// was installed from a URL does not fail the next run. A directory in which npm would change
+// was installed from a URL does not fail the next run. A version may be a range. Where only npm knows
+// what is installed, as for a tag, it runs each time, and what it changed is reported. A directory in
+// which npm would change
 // nothing is bootstrapped. cache_cleaned does nothing for an empty cache, finds named packages, and
 // passes force on. After a change, each state looks again.
 package npm
@@ -57,7 +59,10 @@ type installedArgs struct {
 }
 
 // need is what installed packages lack.
-type need struct{ missing, satisfied []string }
+type need struct {
+	missing, satisfied []string
+	list               *data.Map
+}
 
 // installed keeps packages installed, each in the version that it names.
 //
@@ -84,7 +89,7 @@ type need struct{ missing, satisfied []string }
 //	coffee-script@1.0.1:
 //	  npm.installed
 func (m *module) installed(ctx context.Context, a installedArgs) (change.Result, error) {
-	wanted, forced := []string{a.Name}, a.ForceReinstall == true
+	wanted, forced, done := []string{a.Name}, a.ForceReinstall == true, false
 	if data.Truth(a.Pkgs) {
 		wanted = data.TextsOf(a.Pkgs)
 	}
@@ -100,12 +105,14 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 			list, err := ask[*data.Map](ctx, m, "Error looking up '"+a.Name+"'", "npm.list",
 				data.NewMap("dir", a.Dir, "runas", a.User, "env", a.Env, "depth", int64(0)))
 			for _, pkg := range wanted {
-				if found := satisfying(pkg, list); found != "" && !forced {
+				found, how := satisfying(pkg, list)
+				if !forced && (how == fits || how == unclear && done) {
 					n.satisfied = append(n.satisfied, found)
 				} else {
 					n.missing = append(n.missing, pkg)
 				}
 			}
+			n.list = list
 			return n, err
 		},
 		Wants: func(now need) *data.Map {
@@ -116,7 +123,13 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 			forced = false
 			_, err := ask[any](ctx, m, "Error installing '"+all+"'", "npm.install", data.NewMap("dir", a.Dir,
 				"runas", a.User, "registry", a.Registry, "env", a.Env, "pkgs", data.Values(wanted)))
+			done = err == nil
 			return err
+		},
+		Changed: func(before, after need) *data.Map {
+			made := a.ForceReinstall == true || !data.Equal(before.list, after.list)
+			return change.When(made && len(after.missing) < len(before.missing),
+				data.NewMap("old", []any{}, "new", data.Values(before.missing)))
 		},
 		Texts: change.Texts{Failed: "Package(s) '" + all + "' are still not installed"},
 		Say: func(o change.Outcome[need]) any {
@@ -139,38 +152,86 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 }
 
 // form splits a package, such as @google-cloud/bigquery@^0.9.6, into its name and version.
-var form = regexp.MustCompile(`^(@?[^@\s]+)(?:@(\S+))?`)
+var form = regexp.MustCompile(`^(@?[^@\s]+)(?:@(.+))?$`)
 
-// satisfying returns the name and version of the installed package that fits a wanted one, "" for
-// none.
-func satisfying(pkg string, list *data.Map) string {
-	if strings.Contains(pkg, "://") {
-		return fromURL(pkg, list)
+// nameless matches packages that are given by their place only: URLs, repositories and files.
+var nameless = regexp.MustCompile(`^[^@]*://|^(?:github|gitlab|bitbucket|gist|file|git\+\w+):|^git@|` +
+	`^[./~]|^[^@/]+/|\.(?:tgz|tar|tar\.gz)$`)
+
+// A fit tells how an installed package compares with a wanted one.
+type fit int
+
+const (
+	absent  fit = iota // it is not there, or in another version
+	unclear            // only npm knows: a tag, or a place that the list does not have
+	fits
+)
+
+// satisfying returns the name and version of the installed package that fits a wanted one, and how
+// well it does.
+func satisfying(pkg string, list *data.Map) (string, fit) {
+	if nameless.MatchString(pkg) {
+		return fromPlace(pkg, list)
 	}
 	parts := form.FindStringSubmatch(pkg)
 	info, _ := list.Value(parts[1]).(*data.Map)
 	version, ok := info.Get("version")
-	if !ok || parts[2] != "" && parts[2] != data.Str(version) {
-		return ""
+	named := parts[1] + "@" + data.Str(version)
+	if !ok || parts[2] == "" {
+		return named, when(ok, fits, absent)
 	}
-	return parts[1] + "@" + data.Str(version)
+	if is, known := satisfies(data.Str(version), strings.TrimSpace(parts[2])); known {
+		return named, when(is, fits, absent)
+	}
+	return named, when(comesFrom(info, parts[2]), fits, unclear)
 }
 
-// fromURL returns the name and version of the package that was installed from a URL.
-func fromURL(url string, list *data.Map) string {
-	_, wanted, _ := strings.Cut(url, "://")
+func when(is bool, yes, no fit) fit {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// fromPlace returns the name and version of the package that was installed from a place.
+func fromPlace(place string, list *data.Map) (string, fit) {
 	for name, v := range list.All() {
-		info, _ := v.(*data.Map)
-		_, from, ok := strings.Cut(info.Text("from"), "://")
-		if ok && strings.HasPrefix(url, "git://") && !strings.HasSuffix(from, ".git") {
-			from = strings.TrimSuffix(from, ".git") + ".git"
-			wanted = strings.TrimSuffix(wanted, ".git") + ".git"
-		}
-		if ok && from == wanted {
-			return data.Str(name) + "@" + data.Str(info.Value("version"))
+		if info, _ := v.(*data.Map); comesFrom(info, place) {
+			return data.Str(name) + "@" + data.Str(info.Value("version")), fits
 		}
 	}
-	return ""
+	return place, unclear
+}
+
+// comesFrom reports whether npm lists a place as that of a package. A branch or a tag in it may have
+// moved since.
+func comesFrom(info *data.Map, place string) bool {
+	for _, key := range []string{"resolved", "from"} {
+		if from := info.Text(key); from != "" && info.Has(key) && plain(from) == plain(place) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	scheme = regexp.MustCompile(`^(?:git\+)?(?:\w+)://(?:[^/@]*@)?|^git@`)
+	short  = regexp.MustCompile(`^(?:(github|gitlab|bitbucket):)?([^@/:.~]+/[^@/:]+)$`)
+)
+
+// plain returns the place of a repository or a file without its scheme, its user, its commit and
+// .git. The repository user/tool is one of GitHub.
+func plain(place string) string {
+	place, _, _ = strings.Cut(place, "#")
+	if found := short.FindStringSubmatch(place); found != nil {
+		host := map[string]string{"": "github.com/", "github": "github.com/", "gitlab": "gitlab.com/",
+			"bitbucket": "bitbucket.org/"}[found[1]]
+		place = host + found[2]
+	}
+	if bare := scheme.ReplaceAllString(place, ""); bare != place {
+		place = strings.Replace(bare, ":", "/", 1)
+	}
+	return strings.TrimSuffix(place, ".git")
 }
 
 type removedArgs struct {
@@ -213,8 +274,8 @@ type bootstrapArgs struct {
 	Silent bool `default:"True"`
 }
 
-// bootstrap installs the packages that the package.json in a directory needs. npm itself tells what
-// it would do.
+// bootstrap installs the packages that the package.json in a directory needs. In test
+// mode npm reports what it would do.
 //
 //	/srv/app:
 //	  npm.bootstrap

@@ -80,3 +80,27 @@ func TestAgain(t *testing.T) {
 		t.Errorf("a name that is none: %s", data.Repr(got))
 	}
 }
+
+// TestSpecs replays results of Salt 3006.18 for ranges, tags, repositories and files. Salt fails or
+// installs most of them again in each run; here the second run changes nothing.
+func TestSpecs(t *testing.T) {
+	shelf, _ := newShelf(t)
+	shelf.Replay(t, "testdata/specs.json", "brine_", teststate.Equal)
+	for _, name := range []string{"a@^1.2", "b@latest", "@s/c@~1.2.0", "d@>=1.0", "someone/tool", "/srv/x.tgz",
+		"git://example.com/tool.git"} {
+		for range 2 {
+			got := shelf.Run(t, false, "npm.installed", name, data.NewMap())
+			if got.Value("result") != true || data.Truth(got.Value("changes")) {
+				t.Errorf("%s again: %s", name, data.Repr(got))
+			}
+		}
+		got := shelf.Run(t, true, "npm.installed", name, data.NewMap())
+		if unclear := strings.HasSuffix(name, "latest"); unclear != (got.Value("result") == nil) {
+			t.Errorf("%s in test mode: %s", name, data.Repr(got))
+		}
+	}
+	got := shelf.Run(t, false, "npm.installed", "a@^2", data.NewMap())
+	if got.Value("result") != false || data.Truth(got.Value("changes")) {
+		t.Errorf("a version that npm did not install: %s", data.Repr(got))
+	}
+}
