@@ -3,7 +3,8 @@
 //
 // Differences from Salt: test mode compares as a real run does, so a process that starts counts as
 // running, and one that does not run need not be stopped. A group is dead only if none of its
-// processes runs. The states fail if the daemon does not answer. They look again after a change.
+// processes runs. The states fail if the daemon does not answer. They look again after a change. If
+// an update or an addition fails, the comment is its error.
 package supervisord
 
 import (
@@ -145,13 +146,10 @@ func (m *module) running(ctx context.Context, a runningArgs) (any, error) {
 	case idle && a.Restart && !updated:
 		r.do(ctx, "Restarting"+kind(a.Name, now)+": "+a.Name, "restart", a.Name)
 	case idle && updated:
-		r.comment, r.failed = "Not starting updated"+kind(a.Name, now)+": "+a.Name, false
+		r.say("Not starting updated" + kind(a.Name, now) + ": " + a.Name)
 	case idle:
-		if !r.failed {
-			r.comment = "Not starting already running" + kind(a.Name, now) + ": " + a.Name
-		}
+		r.say("Not starting already running" + kind(a.Name, now) + ": " + a.Name)
 	case !updated:
-		r.failed = false
 		r.do(ctx, "Starting"+kind(a.Name, now)+": "+a.Name, "start", a.Name)
 	}
 	return r.result(ctx)
@@ -194,8 +192,16 @@ type attempt struct {
 	place
 	name, comment string
 	changes       []string
+	started       []string // names of processes that were started
 	failed        bool
 	err           error
+}
+
+// say sets the comment, unless a command has failed.
+func (r *attempt) say(comment string) {
+	if !r.failed {
+		r.comment = comment
+	}
 }
 
 // prepare updates the daemon, or adds a process that it does not know. It reports whether the
@@ -221,14 +227,20 @@ func (r *attempt) do(ctx context.Context, comment, fun string, args ...any) stri
 	}
 	var output string
 	output, r.err = r.run(ctx, r.place, fun, args...)
-	r.comment = comment
+	r.say(comment)
 	if r.changes = append(r.changes, comment); wrong(output) {
 		r.comment, r.failed = output, true
+	}
+	for line := range strings.Lines(output) {
+		if name, ok := strings.CutSuffix(strings.TrimSpace(line), ": started"); ok {
+			r.started = append(r.started, name)
+		}
 	}
 	return output
 }
 
-// result looks again and returns the result.
+// result looks again and returns the result. A process that was started and has ended since, such as
+// one that runs once, is no failure.
 func (r *attempt) result(ctx context.Context) (any, error) {
 	if r.err != nil {
 		return failure(r.name, r.err)
@@ -238,7 +250,10 @@ func (r *attempt) result(ctx context.Context) (any, error) {
 		if err != nil {
 			return failure(r.name, err)
 		}
-		if idle := stopped(now); now.Len() == 0 || len(idle) > 0 {
+		idle := slices.DeleteFunc(stopped(now), func(name string) bool {
+			return now.Value(name) == "EXITED" && slices.Contains(r.started, name)
+		})
+		if now.Len() == 0 || len(idle) > 0 {
 			r.failed, r.comment = true, r.comment+", but it does not run: "+data.Repr(now)
 		}
 	}

@@ -102,3 +102,25 @@ func TestWatch(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsOnce replays results of Salt 3006.18 for a process that ends as soon as it was started.
+func TestRunsOnce(t *testing.T) {
+	shelf, dir := newShelf(t)
+	write(t, filepath.Join(dir, "running"), "once STOPPED\n")
+	shelf.Replay(t, "testdata/once.json", "brine_", teststate.Equal)
+}
+
+// TestUpdateFails replays results of Salt 3006.18 for a failed update. The comment is its error,
+// whereas Salt's is that of the command after it.
+func TestUpdateFails(t *testing.T) {
+	shelf, dir := newShelf(t)
+	write(t, filepath.Join(dir, "running"), "web STOPPED\n")
+	write(t, filepath.Join(dir, "unreadable"), "")
+	shelf.Replay(t, "testdata/unreadable.json", "brine_", func(got, want *data.Map) bool {
+		if want.Value("result") == false {
+			want = want.Clone()
+			want.Set("comment", "ERROR: CANT_REREAD: File contains no section headers")
+		}
+		return data.Equal(got, want)
+	})
+}
