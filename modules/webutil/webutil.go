@@ -2,7 +2,8 @@
 // program htpasswd (salt/modules/webutil.py).
 //
 // Differences from Salt: the password reaches htpasswd on its standard input and not as an
-// argument, which needs the htpasswd of Apache 2.4.
+// argument, which needs the htpasswd of Apache 2.4. A user without a password is refused, and so are
+// options other than the forms of a password.
 package webutil
 
 import (
@@ -48,13 +49,15 @@ func (m *module) run(ctx context.Context, options string, a passwordArgs) (calls
 	switch err := process.PlainOperands(a.Pwfile, a.User); {
 	case err != nil:
 		return calls.Ran{}, loader.Execution("%w", err)
+	case a.Password == nil:
+		return calls.Ran{}, loader.Execution("user %s has no password", a.User)
 	case strings.ContainsAny(password, "\n\r\x00"):
 		return calls.Ran{}, loader.Execution("the password of %s has more than one line", a.User)
 	case strings.Contains(a.User, ":"):
 		return calls.Ran{}, loader.Execution("the user name %s contains a colon", a.User)
 	}
 	for _, letter := range a.Opts {
-		if !strings.ContainsRune("nmdpsB25c", letter) {
+		if !strings.ContainsRune("mdpsB25", letter) {
 			return calls.Ran{}, loader.Execution("'%s' are not options of htpasswd", a.Opts)
 		}
 	}

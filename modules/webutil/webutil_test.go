@@ -87,7 +87,8 @@ func TestArguments(t *testing.T) {
 	}
 	ran = ""
 	for _, args := range [][]any{{"-n", "larry", "x"}, {file, "-D", "x"}, {file, "a\nb", "x"}, {file, "a", "x\ny"},
-		{file, "a:b", "x"}, {file, "a", "x", "D"}, {file, "a", "x", "s -D"}} {
+		{file, "a:b", "x"}, {file, "a", "x", "D"}, {file, "a", "x", "s -D"},
+		{file, "a", "x", "n"}, {file, "a", "x", "b"}, {file, "a", "x", "c"}, {file, "a", nil}} {
 		for _, fun := range []string{"webutil.useradd", "webutil.verify"} {
 			if got, err := r.Invoke(t.Context(), fun, args, nil); err == nil && got != false {
 				t.Errorf("%s %s returns %s", fun, data.Repr(args), data.Repr(got))

@@ -2,7 +2,8 @@
 // (salt/states/webutil.py). It uses the module webutil.
 //
 // Differences from Salt: test mode returns True for a user that is absent already, and a file that
-// does not exist has no users. After a change, the state reads the file again.
+// does not exist has no users. A user without a password is refused, whereas Salt sets the password
+// None. After a change, the state reads the file again.
 package webutil
 
 import (
@@ -98,6 +99,9 @@ func (m *module) userExists(ctx context.Context, a existsArgs) (change.Result, e
 		Name: a.Name,
 		Look: func(ctx context.Context) (bool, error) {
 			there, err := has(a.HtpasswdFile, a.Name)
+			if err == nil && a.Password == nil && (!there || a.Update || a.Force) {
+				return false, change.Reason("User '" + a.Name + "' needs a password")
+			}
 			if there && a.Update && !a.Force {
 				return change.Ask[bool](ctx, m.env, "webutil.verify", args, more)
 			}

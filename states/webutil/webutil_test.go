@@ -51,3 +51,32 @@ func TestTestMode(t *testing.T) {
 		t.Errorf("the file exists: %v", err)
 	}
 }
+
+// TestNoPassword checks that a user without a password is refused, unless none has to be set.
+func TestNoPassword(t *testing.T) {
+	need.Program(t, "htpasswd")
+	file := filepath.Join(t.TempDir(), "htpasswd")
+	if err := os.WriteFile(file, []byte("bob:x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shelf := teststate.NewShelf(t, data.NewMap("id", "web1"))
+	for _, c := range []struct {
+		name   string
+		more   *data.Map
+		result bool
+	}{
+		{"larry", data.NewMap(), false}, {"bob", data.NewMap("force", true), false},
+		{"bob", data.NewMap("update", true), false}, {"bob", data.NewMap(), true},
+	} {
+		for _, test := range []bool{true, false, false, true} {
+			c.more.Set("htpasswd_file", file)
+			got := shelf.Run(t, test, "webutil.user_exists", c.name, c.more)
+			if got.Value("result") != c.result || data.Truth(got.Value("changes")) {
+				t.Errorf("%s %s: %s", c.name, data.Repr(c.more), data.Repr(got))
+			}
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "bob:x\n" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}
