@@ -207,7 +207,7 @@ func (m *module) addPortFwd(ctx context.Context, a addForwardArgs) (any, error) 
 		"--add-forward-port="+forward(a.Src, a.Proto, a.Dest, a.Dstaddr))
 }
 
-// removePortFwd stops to forward a port of a zone.
+// removePortFwd stops forwarding a port of a zone.
 //
 // permanent
 //

@@ -110,7 +110,7 @@ func (m *module) addServiceProtocol(ctx context.Context, a serviceProtocolArgs) 
 	return m.cmd(ctx, false, "--permanent", "--service="+a.Service, "--add-protocol="+a.Protocol)
 }
 
-// removeService stops to allow a service in a zone. Default: the default zone.
+// removeService stops allowing a service in a zone. Default: the default zone.
 //
 // permanent
 //

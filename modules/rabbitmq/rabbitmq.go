@@ -1,8 +1,8 @@
 // Package rabbitmq is Salt's module rabbitmq: the users, virtual hosts, policies, plug-ins and
 // cluster of RabbitMQ, by its program rabbitmqctl (salt/modules/rabbitmq.py).
 //
-// rabbitmq.go runs the programs and reads their lists, user.go, vhost.go, policy.go, plugin.go and
-// node.go have the functions.
+// rabbitmq.go runs the programs and reads their lists, user.go, vhost.go, policy.go and node.go
+// have the functions.
 //
 // Differences from Salt: passwords reach rabbitmqctl on its standard input and not as arguments,
 // which needs RabbitMQ 3.8 or newer; policy_exists looks at the policies of the given virtual host, and
