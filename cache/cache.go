@@ -29,3 +29,9 @@ type Bank interface {
 	// Updated returns when key was last set; the error wraps ErrNotFound if it is not set.
 	Updated(bank, key string) (time.Time, error)
 }
+
+// A Closer is a Bank with connections or files that its owner closes.
+type Closer interface {
+	Bank
+	Close() error
+}

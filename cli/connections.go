@@ -63,7 +63,7 @@ func (c *connections) close() {
 
 func (c *connections) lookUp() {
 	c.looked, c.ids = true, map[string]bool{}
-	c.minions = openMinionCache(c.opts.Text("cachedir"))
+	c.minions = openMinionCache(c.opts)
 	peers := peersOf(int(floatOf(c.opts.Value("publish_port"))))
 	for _, id := range c.minions.IDs() {
 		grains, _, _ := c.minions.Minion(id)

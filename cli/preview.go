@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/client"
@@ -39,7 +40,7 @@ func (s *saltRun) targeted() ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list accepted keys: %w", err)
 	}
-	minions := openMinionCache(s.opts.Text("cachedir"))
+	minions := openMinionCache(s.opts)
 	defer minions.close()
 	fleet := match.Fleet{Accepted: accepted, Cache: minions,
 		DataCache: data.Truth(s.opts.Value("minion_data_cache")), Greedy: true,
@@ -106,9 +107,13 @@ type minionCache struct{ bank *localfs.Cache }
 
 var _ match.Cache = (*minionCache)(nil)
 
-// openMinionCache opens the cache below a master's cachedir. An unreadable cache counts as empty.
-func openMinionCache(dir string) *minionCache {
-	bank, err := localfs.Open(dir)
+// openMinionCache opens the cache below a master's cachedir. An unreadable cache, or one that is in a
+// database (option cache), counts as empty.
+func openMinionCache(opts *data.Map) *minionCache {
+	if name := opts.Text("cache"); name != "" && !strings.HasPrefix(name, "localfs") {
+		return &minionCache{}
+	}
+	bank, err := localfs.Open(opts.Text("cachedir"))
 	if err != nil {
 		return &minionCache{}
 	}

@@ -39,6 +39,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/brineproject/brine/cache"
 	"io/fs"
 	"maps"
 	"net"
@@ -117,6 +118,9 @@ type Options struct {
 	// Jobs opens the job cache. It is called once the ports are bound and the cachedir is locked.
 	// The master closes the cache.
 	Jobs func(ctx context.Context) (returners.JobCache, error)
+	// Cache opens the cache of grains, pillar and mine that the options name; nil means files below
+	// the cachedir. The master closes it.
+	Cache func(opts *data.Map) (cache.Closer, error)
 	// ExtJobs opens ext_job_cache, the job cache that minions write to; nil if there is none.
 	ExtJobs func(ctx context.Context) (returners.JobCache, error)
 	// JobCaches are the names of the job caches that the program has, for a returner of users' own

@@ -259,7 +259,7 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	if err := p.member.shareSession(ctx, p.secrets); err != nil {
 		return err
 	}
-	bank, err := localfs.Open(cfg.CacheDir)
+	bank, err := p.cache()
 	if err != nil {
 		return err
 	}
@@ -284,6 +284,14 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	}
 	m.closers = append(m.closers, p.jobs.Close)
 	return nil
+}
+
+// cache opens the cache of grains, pillar and mine.
+func (p *parts) cache() (cache.Closer, error) {
+	if p.o.Cache == nil {
+		return localfs.Open(p.cfg.CacheDir)
+	}
+	return p.o.Cache(p.cfg.Map())
 }
 
 // newSignIn makes the part that handles sign-ins of minions.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	cacheopener "github.com/brineproject/brine/cache/opener"
 	"io/fs"
 	"net"
 	"os"
@@ -159,7 +160,7 @@ func (p *program) start(
 	}
 	m, err := master.New(ctx, p.cfg, master.Options{
 		Ports: ports, BeforeOpen: ready, Log: log, Own: own,
-		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log),
+		Jobs: JobCache(p.cfg, log), Cache: cacheopener.Open, ExtJobs: ExtJobCache(p.cfg, log),
 		JobCaches: opener.Names(opener.Jobs), EventSinks: EventSinks(p.cfg),
 		Runners: stdrunners.Plugins, Wheel: wheels.Plugins,
 		Modules: modules.Plugins, States: states.Plugins(), Render: Brought(own),

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/auth"
-	"github.com/brineproject/brine/cache/localfs"
+	"github.com/brineproject/brine/cache"
+	cacheopener "github.com/brineproject/brine/cache/opener"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/code"
@@ -47,7 +48,7 @@ type host struct {
 	jobs    *jobs
 	own     *code.Code // users' own plug-ins
 	tree    *pki.Dir
-	bank    *localfs.Cache // nil if it cannot be opened
+	bank    cache.Closer // nil if it cannot be opened
 	pillars *pillars
 	closers []func() error
 
@@ -145,7 +146,7 @@ func (h *host) needs(
 	if n.Files != nil {
 		n.Locks = n.Files
 	}
-	if bank, err := localfs.Open(h.Opts.Text("cachedir")); err == nil {
+	if bank, err := cacheopener.Open(h.Opts); err == nil {
 		n.Bank, h.bank = bank, bank
 		h.closers = append(h.closers, bank.Close)
 		n.Mine = h.mine(tree, bank)
@@ -172,7 +173,7 @@ func (h *host) files() *fileserver.Server {
 
 // mine returns the function for the runner mine. It reads all mine data, as the master may.
 func (h *host) mine(
-	tree *pki.Dir, bank *localfs.Cache,
+	tree *pki.Dir, bank cache.Bank,
 ) func(context.Context, any, string, any) (any, error) {
 	store := mine.NewStore(bank)
 	rules := mine.FleetRules(func() (*match.Fleet, error) { return runners.Fleet(h.Opts, tree, bank, false) })

@@ -129,7 +129,7 @@ func TestRoleOfTheInstance(t *testing.T) {
 	if got := s.Take()[0].Header.Get("Authorization"); !strings.Contains(got, "/mars-1/s3/") {
 		t.Error(got)
 	}
-	if n := len(instance.Take()); n != 8 {
+	if n := len(instance.Take()); n != 9 {
 		t.Errorf("the instance was asked %d times", n)
 	}
 	none := open(t, Config{ServiceURL: "127.0.0.1:1", Metadata: "http://127.0.0.1:1"})

@@ -36,7 +36,7 @@ func ask(t *testing.T, conf, id string, profile *data.Map) (*data.Map, error, st
 	return got, err, text
 }
 
-func text(t *testing.T, v any) string {
+func jsonText(t *testing.T, v any) string {
 	t.Helper()
 	b, err := pyjson.Append(nil, v, pyjson.Options{Comma: ",", Colon: ":"})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestVersion2IsSalts(t *testing.T) {
 		if !ok || node == nil {
 			return &fakeweb.Answer{Status: 404, Kind: "application/json", Body: `{"errorCode": 100}`}
 		}
-		return &fakeweb.Answer{Kind: "application/json", Body: `{"action": "get", "node": ` + text(t, node) + "}"}
+		return &fakeweb.Answer{Kind: "application/json", Body: `{"action": "get", "node": ` + jsonText(t, node) + "}"}
 	})
 	for _, c := range fakeweb.Cases(t, file) {
 		got, err, log := ask(t, c.Text("conf"), c.Text("id"), options(t, s))
@@ -115,7 +115,7 @@ func gatewayOf(t *testing.T, version, prefix string, pairs []any) *fakeweb.Serve
 			if kvs != nil {
 				m.Set("kvs", kvs)
 			}
-			body = text(t, m)
+			body = jsonText(t, m)
 		default:
 			return nil
 		}
@@ -149,7 +149,7 @@ func TestVersion3IsSalts(t *testing.T) {
 	}
 }
 
-func pair(key, value string) any {
+func entryOf(key, value string) any {
 	return []any{base64.StdEncoding.EncodeToString([]byte(key)), base64.StdEncoding.EncodeToString([]byte(value))}
 }
 
@@ -157,7 +157,7 @@ func pair(key, value string) any {
 // the paths of older servers work.
 func TestMinionsSeeTheirOwnKeys(t *testing.T) {
 	for version, prefix := range map[string]string{"3.2.32": "/v3alpha", "3.3.1": "/v3beta", "3.6.0": "/v3"} {
-		s := gatewayOf(t, version, prefix, []any{pair("/s/web1/a", "1"), pair("/s/web10/b", "hunter2")})
+		s := gatewayOf(t, version, prefix, []any{entryOf("/s/web1/a", "1"), entryOf("/s/web10/b", "hunter2")})
 		profile := options(t, s)
 		profile.Update(data.NewMap("etcd.require_v2", false, "etcd.encode_values", false,
 			"etcd.username", "me", "etcd.password", "hunter2"))

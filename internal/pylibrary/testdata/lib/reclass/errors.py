@@ -1,0 +1,10 @@
+class ReclassException(Exception):
+    pass
+
+
+class NotFoundError(ReclassException):
+    pass
+
+
+class NodeNotFound(NotFoundError):
+    pass
