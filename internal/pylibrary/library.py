@@ -1,6 +1,8 @@
 # Calls one function of a library for classification and prints its result. The order comes as one
 # line of JSON on standard input; pillar.go and tops.go of Brine's shelves describe the functions.
 import base64
+import collections
+import collections.abc
 import json
 import os
 import sys
@@ -31,6 +33,10 @@ def values(value):
 
 
 def reclass(order, options):
+    # reclass 1.7 uses names that Python 3.10 has removed.
+    for name in ("Iterable", "Mapping", "MutableMapping", "Sequence"):
+        if not hasattr(collections, name):
+            setattr(collections, name, getattr(collections.abc, name))
     from reclass.adapters import salt as adapter
 
     if order["function"] == "top":
