@@ -346,7 +346,7 @@ type MasterAccess struct {
 
 // MasterJobs holds the options of a master in the group jobs.
 type MasterJobs struct {
-	// Where the master keeps grains, pillar and mine of minions.
+	// Where the master keeps grains, pillar and mine of minions: localfs (files), redis, mysql or consul.
 	Cache string `yaml:"cache"`
 	// Keep the mine even if minion_data_cache is off.
 	EnforceMineCache bool `yaml:"enforce_mine_cache"`
