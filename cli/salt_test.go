@@ -135,7 +135,7 @@ func TestNotConnected(t *testing.T) {
 		{"nothing is kept", "known", map[string]bool{"web1": true}, false, "No response"},
 	} {
 		conns := &connections{opts: data.NewMap("minion_data_cache", tt.cache), looked: true,
-			minions: openMinionCache(dir), ids: tt.connected}
+			minions: openMinionCache(data.NewMap("cachedir", dir)), ids: tt.connected}
 		a := answerOf(client.Result{ID: tt.id, Missing: true}, &client.Job{ID: "1"}, conns)
 		if text := a.value.(string); !strings.HasPrefix(text, "Minion did not return. ["+tt.want+
 			"]") || a.out != "no_return" || a.code != 1 {
