@@ -39,7 +39,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/brineproject/brine/cache"
 	"io/fs"
 	"maps"
 	"net"
@@ -55,6 +54,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/auth"
+	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	cacheopener "github.com/brineproject/brine/cache/opener"
 	"io/fs"
 	"net"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	stdauth "github.com/brineproject/brine/auth/standard"
+	cacheopener "github.com/brineproject/brine/cache/opener"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/cluster"
