@@ -3,11 +3,13 @@
 //
 // Differences from Salt: a line with a command of one word is a job, and a comment is none; masks are
 // compared in any order; a job that is not there is removed without writing the table.
+// The minion's own user is not changed to by su.
 package incron
 
 import (
 	"context"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,12 +90,20 @@ type fileArgs struct {
 	Path string
 }
 
+// other returns a user to run a program as, "" for the minion's own.
+func other(name string) string {
+	if own, err := user.Current(); err == nil && own.Username == name {
+		return ""
+	}
+	return name
+}
+
 // install runs incrontab with a file as a user.
-func (m *module) install(ctx context.Context, user, path string) (calls.Ran, error) {
-	if err := process.PlainOperands(user, path); err != nil {
+func (m *module) install(ctx context.Context, name, path string) (calls.Ran, error) {
+	if err := process.PlainOperands(name, path); err != nil {
 		return calls.Ran{}, loader.Execution("%w", err)
 	}
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"incrontab", path}, As: user})
+	return calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"incrontab", path}, As: other(name)})
 }
 
 // writeIncronFile makes a file the table of a user, and returns whether incrontab accepts it.
@@ -190,12 +200,12 @@ type userArgs struct{ User string }
 //	salt '*' incron.raw_incron root
 func (m *module) rawIncron(ctx context.Context, a userArgs) (any, error) { return m.raw(ctx, a.User) }
 
-func (m *module) raw(ctx context.Context, user string) (string, error) {
-	if err := process.PlainOperands(user); err != nil {
+func (m *module) raw(ctx context.Context, name string) (string, error) {
+	if err := process.PlainOperands(name); err != nil {
 		return "", loader.Execution("%w", err)
 	}
 	return calls.RunStdout(ctx, m.env,
-		calls.Run{Argv: []string{"incrontab", "-l", user}, As: user, KeepNewline: true})
+		calls.Run{Argv: []string{"incrontab", "-l", name}, As: other(name), KeepNewline: true})
 }
 
 func (m *module) read(ctx context.Context, user string) (tab, error) {

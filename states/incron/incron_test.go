@@ -18,7 +18,7 @@ import (
 // TestRuns replays results of Salt 3006.18 with the program of testdata/bin: test mode, real runs,
 // and test mode again.
 func TestRuns(t *testing.T) {
-	need.Root(t, "to run programs as root")
+	need.Root(t, "to write the table of root")
 	fake := runs.Programs(t)
 	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")},
 		[]loader.Plugin{cmd.Plugin(render.Brought{}), module.Plugin()}, state.Plugin())
