@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 		{"docker.run", "echo $KEPT", []any{"keep_env", true}, "of the minion"},
 		{"docker.run_stdout", "echo out; echo err >&2", nil, "out"},
 		{"docker.run_stderr", "echo out; echo err >&2", nil, "err"},
-		{"docker.retcode", "exit 3", nil, int64(3)},
+		{"docker.retcode", "sh -c 'exit 3'", nil, int64(3)},
 		{"docker.retcode", "true", nil, int64(0)},
 	} {
 		if got := ok(t, m, tt.fun, []any{"c", tt.cmd}, tt.kwargs...); got != tt.want {
