@@ -19,6 +19,7 @@ import (
 	"github.com/brineproject/brine/modules/augeas"
 	"github.com/brineproject/brine/modules/composer"
 	"github.com/brineproject/brine/modules/debianip"
+	"github.com/brineproject/brine/modules/dig"
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
@@ -88,6 +89,7 @@ func extra(render.Brought) []loader.Plugin {
 		augeas.Plugin(),
 		composer.Plugin(),
 		debianip.Plugin(),
+		dig.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),
 		docker.Plugin(),

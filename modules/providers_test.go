@@ -13,15 +13,14 @@ import (
 
 // The signatures of modules that need a certain system, such as the name service's modules, are in
 // testdata/providers.txt.
-// testdata/providers.txt.
 func TestProviderSignaturesMatchSalt(t *testing.T) {
 	src, err := os.ReadFile("testdata/providers.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	for _, name := range []string{"debconf-get-selections", "firewall-cmd", "lvm", "semanage", "semodule",
-		"setsebool"} {
+	for _, name := range []string{"debconf-get-selections", "dig", "firewall-cmd", "lvm",
+		"semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +37,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
+		{"dig", "dig", "", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {
 		if c.file == "systemd_service" {
 			if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
