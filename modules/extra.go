@@ -40,6 +40,7 @@ import (
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/nfs3"
 	"github.com/brineproject/brine/modules/nftables"
+	"github.com/brineproject/brine/modules/nginx"
 	"github.com/brineproject/brine/modules/npm"
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/pip"
@@ -111,6 +112,7 @@ func extra(render.Brought) []loader.Plugin {
 		network.Plugin(),
 		nfs3.Plugin(),
 		nftables.Plugin(),
+		nginx.Plugin(),
 		npm.Plugin(),
 		pacmanpkg.Plugin(),
 		pip.Plugin(),
