@@ -43,6 +43,7 @@ import (
 	"github.com/brineproject/brine/modules/nginx"
 	"github.com/brineproject/brine/modules/npm"
 	"github.com/brineproject/brine/modules/pacmanpkg"
+	"github.com/brineproject/brine/modules/partition"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
@@ -115,6 +116,7 @@ func extra(render.Brought) []loader.Plugin {
 		nginx.Plugin(),
 		npm.Plugin(),
 		pacmanpkg.Plugin(),
+		partition.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),
