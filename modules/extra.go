@@ -44,6 +44,7 @@ import (
 	"github.com/brineproject/brine/modules/npm"
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/partition"
+	"github.com/brineproject/brine/modules/pdbedit"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
@@ -117,6 +118,7 @@ func extra(render.Brought) []loader.Plugin {
 		npm.Plugin(),
 		pacmanpkg.Plugin(),
 		partition.Plugin(),
+		pdbedit.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),

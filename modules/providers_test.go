@@ -20,7 +20,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 	}
 	root, bin := t.TempDir(), t.TempDir()
 	for _, name := range []string{"debconf-get-selections", "dig", "firewall-cmd", "lsblk", "lvm", "nginx", "parted",
-		"partprobe", "semanage", "semodule", "setsebool"} {
+		"partprobe", "pdbedit", "semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -39,6 +39,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
 		{"dig", "dig", "", "Linux"},
 		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"},
+		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"}, {"pdbedit", "pdbedit", "", "Linux"},
 		{"parted_partition", "partition", "", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {
 		if c.file == "systemd_service" {

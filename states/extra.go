@@ -32,6 +32,7 @@ import (
 	"github.com/brineproject/brine/states/nfsexport"
 	"github.com/brineproject/brine/states/nftables"
 	"github.com/brineproject/brine/states/npm"
+	"github.com/brineproject/brine/states/pdbedit"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/quota"
@@ -92,6 +93,7 @@ func extra() []loader.Plugin {
 		nftables.Plugin(),
 		network.Plugin(),
 		npm.Plugin(),
+		pdbedit.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),
 		postgres.Extension(),
