@@ -56,6 +56,7 @@ import (
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/selinux"
+	"github.com/brineproject/brine/modules/smtp"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/suseip"
@@ -130,6 +131,7 @@ func extra(render.Brought) []loader.Plugin {
 		rhip.Plugin(),
 		rpm.Plugin(),
 		selinux.Plugin(),
+		smtp.Plugin(),
 		status.Plugin(),
 		suseip.Plugin(),
 		supervisord.Plugin(),

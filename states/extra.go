@@ -41,6 +41,7 @@ import (
 	"github.com/brineproject/brine/states/rbenv"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/status"
+	"github.com/brineproject/brine/states/smtp"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/sysfs"
 	"github.com/brineproject/brine/states/tuned"
@@ -113,6 +114,7 @@ func extra() []loader.Plugin {
 		rbenv.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
+		smtp.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),
 		tuned.Plugin(),
