@@ -34,8 +34,8 @@ var layers = [][]string{
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
 		"auth", "auth/", "beacons", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
-		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record", "returners/report",
-		"returners/returnertest", "returners/sqlcache", "runners",
+		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
+		"returners/report", "returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
 		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",
 		"internal/certificate/", "internal/docker", "internal/docker/", "internal/extmods", "internal/netconf",
@@ -65,7 +65,6 @@ var onlyHere = map[string][]string{
 	"github.com/go-zeromq/zmq4": {"transport/zeromq"},
 	"github.com/urfave/cli/v2":  {"cli/flags/urfave", "cli/saltswarm"},
 	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/", "sdb/sqlite3"},
-	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql",
 	"github.com/go-sql-driver/mysql": {"cache/mysql", "returners/", "pillar/sources/", "modules/mysql",
 		"internal/test/testdb"},
 	"github.com/jackc/pgx/v5":       {"returners/", "pillar/sources/"},

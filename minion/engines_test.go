@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/minion"
 )
 
-// echo is an engine that sends one event when the minion's bus has the event ask.
-func echo(h engines.Host, options *data.Map) (func(context.Context) error, error) {
+// echoes is an engine that sends one event when the minion's bus has the event ask.
+func echoes(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "word"); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func echo(h engines.Host, options *data.Map) (func(context.Context) error, error
 func TestEnginesFireOnTheMaster(t *testing.T) {
 	f := startFleetWith(t, func(cfg *config.Minion) {
 		cfg.Engines = []any{"nothing", data.NewMap("echo", data.NewMap("word", "hi"))}
-	}, func(o *minion.Options) { o.Engines = map[string]engines.Make{"echo": echo} })
+	}, func(o *minion.Options) { o.Engines = map[string]engines.Make{"echo": echoes} })
 	if body := f.await(t, "echo/hi"); body.Text("id") != "web1" || body.Value("a") != int64(1) {
 		t.Errorf("event: %s", data.Repr(body))
 	}
@@ -47,7 +47,7 @@ func TestWrongEngine(t *testing.T) {
 	cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", "127.0.0.1:1")
 	cfg.Engines = []any{data.NewMap("echo", data.NewMap("wrd", "hi"))}
 	o := testsalt.MinionOptions(t, cfg)
-	o.Engines = map[string]engines.Make{"echo": echo}
+	o.Engines = map[string]engines.Make{"echo": echoes}
 	if _, err := minion.New(t.Context(), cfg, o); err == nil || !strings.Contains(err.Error(),
 		"option wrd is unknown") {
 		t.Errorf("the minion starts with %v", err)

@@ -50,8 +50,8 @@ type Error struct {
 // Error returns the text of the exception.
 func (e *Error) Error() string { return e.Text }
 
-// Is reports whether the exception is of a class.
-func (e *Error) Is(kind string) bool { return slices.Contains(e.Kinds, kind) }
+// Of reports whether the exception is of a class.
+func (e *Error) Of(kind string) bool { return slices.Contains(e.Kinds, kind) }
 
 // Do makes the call. An exception is an *Error; it may quote files.
 func (c *Call) Do(ctx context.Context) (any, error) {

@@ -51,7 +51,7 @@ func TestVarstack(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for id, want := range map[string]string{"gone": "reclass.errors.NotFoundError", "broken": "builtins.ValueError"} {
 		_, err := Reclass("ext_pillar", id, data.NewMap("reclass_source_path", lib(t)), data.NewMap()).Do(t.Context())
-		if e, ok := errors.AsType[*Error](err); !ok || !e.Is(want) {
+		if e, ok := errors.AsType[*Error](err); !ok || !e.Of(want) {
 			t.Errorf("%s: %v, want %s", id, err, want)
 		}
 	}

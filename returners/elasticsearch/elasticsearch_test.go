@@ -12,8 +12,8 @@ import (
 
 func at() time.Time { return time.Date(2026, 3, 1, 12, 30, 5, 250000, time.UTC) }
 
-// server is an Elasticsearch that knows which indexes were made.
-func server(t *testing.T) *fakeweb.Server {
+// serve starts an Elasticsearch that knows which indexes were made.
+func serve(t *testing.T) *fakeweb.Server {
 	t.Helper()
 	known := map[string]bool{}
 	return fakeweb.New(t, func(r fakeweb.Request) *fakeweb.Answer {
@@ -37,7 +37,7 @@ func TestSaltsDocuments(t *testing.T) {
 		if c.Value("error") != nil {
 			continue
 		}
-		s := server(t)
+		s := serve(t)
 		opts := data.NewMap("host", strings.TrimPrefix(s.URL, "http://"), "username", "u", "password", "p")
 		opts.Update(c.Value("opts").(*data.Map))
 		w := &writer{from: returners.MapSource(data.NewMap("elasticsearch", opts)), now: at}
@@ -61,7 +61,7 @@ func TestSaltsDocuments(t *testing.T) {
 }
 
 func TestOrderAndEvents(t *testing.T) {
-	s := server(t)
+	s := serve(t)
 	opts := data.NewMap("elasticsearch", data.NewMap("hosts", []any{"127.0.0.1:1", s.URL}, "index_date", true,
 		"states_order_output", true, "states_count", true))
 	w := &writer{from: returners.MapSource(opts), now: at}

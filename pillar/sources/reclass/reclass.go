@@ -94,12 +94,12 @@ func public(err error) error {
 	if !ok {
 		return errors.New("reclass cannot be used; please see the master's log")
 	}
-	if e.Is("builtins.TypeError") && strings.Contains(e.Text, "unexpected keyword argument") {
+	if e.Of("builtins.TypeError") && strings.Contains(e.Text, "unexpected keyword argument") {
 		words := strings.Fields(e.Text)
 		return fmt.Errorf("ext_pillar.reclass: unexpected option: %s", words[len(words)-1])
 	}
 	for _, kind := range []string{"NotFoundError", "InterpolationError", "NameError", "MappingError"} {
-		if e.Is("reclass.errors." + kind) {
+		if e.Of("reclass.errors." + kind) {
 			return fmt.Errorf("ext_pillar.reclass: %s", e.Text)
 		}
 	}
