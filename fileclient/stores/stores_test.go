@@ -58,7 +58,7 @@ func TestSwift(t *testing.T) {
 		switch {
 		case r.Line() == "POST /v2.0/tokens" && strings.Contains(r.Body, `"hunter2"`):
 			return &fakeweb.Answer{Body: `{"access": {"token": {"id": "t0ken"}, "serviceCatalog": [{"type": "identity"},
-				{"type": "object-store", "endpoints": [{"publicURL": "URL/v1/AUTH_x"}]}]}}`}
+				{"type": "object-store", "endpoints": [{"public\u0055RL": "URL/v1/AUTH_x"}]}]}}`}
 		case r.Line() == "POST /v2.0/tokens":
 			return &fakeweb.Answer{Status: 401}
 		case r.Path == "/v1/AUTH_x/box/d/a%20b" && r.Header.Get("X-Auth-Token") == "t0ken":

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -84,7 +85,12 @@ func (c *Client) exit(ctx context.Context, id string) (code, pid int64, err erro
 
 // attach starts an exec instance on a connection of its own, writes its standard input and reads
 // what it prints. The API takes the connection over, which net/http's client cannot half close.
-func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, stderr io.Writer) error {
+func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, stderr io.Writer) (err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the engine: %w", err)
@@ -115,10 +121,10 @@ func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, 
 	fed := make(chan error, 1)
 	go func() { fed <- feed(conn, stdin) }()
 	err = Frames(output, stdout, stderr)
-	conn.Close() // a program that ended without reading its input leaves the writer waiting
-	<-fed        // its failure shows in what the program does
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	conn.Close()                                              // a program that ended without reading its input leaves the writer waiting
+	<-fed                                                     // its failure shows in what the program does
+	if len(stdin) > 0 && errors.Is(err, syscall.ECONNRESET) { // the engine closed it with input that nobody read
+		return nil
 	}
 	return err
 }

@@ -63,8 +63,11 @@ func (m *module) lvcreate(ctx context.Context, a lvcreateArgs) (any, error) {
 		return nil, err
 	}
 	info, err := m.lvdisplay(ctx, lvdisplayArgs{Lvname: "/dev/" + a.Vgname + "/" + a.Lvname})
+	if err != nil { // the outcome says more
+		info = data.NewMap()
+	}
 	info.Set("Output from lvcreate", out)
-	return info, err
+	return info, nil
 }
 
 // complaint returns why the arguments do not fit together, "" if they do.

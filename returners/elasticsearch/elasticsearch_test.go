@@ -29,6 +29,19 @@ func serve(t *testing.T) *fakeweb.Server {
 	})
 }
 
+// parsed returns the value of a body, which Salt writes without spaces.
+func parsed(t *testing.T, body string) any {
+	t.Helper()
+	if body == "" {
+		return ""
+	}
+	v, err := returners.ParseJSON([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // TestSaltsDocuments compares requests with those of Salt 3006.18 and elasticsearch-py 7.17, where
 // Salt does not fail.
 func TestSaltsDocuments(t *testing.T) {
@@ -51,9 +64,13 @@ func TestSaltsDocuments(t *testing.T) {
 		}
 		var sent []any
 		for _, r := range s.Take() {
-			sent = append(sent, []any{r.Method, r.Path, r.Body, r.Header.Get("Authorization")})
+			sent = append(sent, []any{r.Method, r.Path, parsed(t, r.Body), r.Header.Get("Authorization")})
 		}
 		want, _ := c.Value("requests").([]any)
+		for _, r := range want {
+			request := r.([]any)
+			request[2] = parsed(t, data.Str(request[2]))
+		}
 		if data.Repr(sent) != data.Repr(want) && len(sent)+len(want) > 0 {
 			t.Errorf("sent\n%s\nwant\n%s", data.Repr(sent), data.Repr(want))
 		}

@@ -140,7 +140,7 @@ const search1 = `
 ldap: &ldap {server: %s, port: %s, dn: 'dc=example,dc=org', binddn: 'cn=reader,dc=example,dc=org', bindpw: %s}
 people:
   <<: *ldap
-  filter: "(cn={{ name }})"
+  filter: '(cn={{ name }})'
   mode: map
   attrs: [cn]
   lists: [mail]
