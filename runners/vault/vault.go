@@ -89,6 +89,10 @@ type tokenArgs struct {
 // ttl, uses
 //
 //	The lifetime of the token and the number of its uses, if allow_minion_override is set.
+//
+// CLI Example:
+//
+//	salt-run vault.generate_token web1 SIGNATURE
 func (m *module) generateToken(ctx context.Context, a tokenArgs) (any, error) {
 	if err := m.verify(a); err != nil {
 		m.env.Log.Warnf("A request for a token of Vault for %s is refused: %v", a.MinionID, err)
