@@ -170,7 +170,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Errorf("the file is not compressed: %.20q", got)
 	}
 	saved := filepath.Join(dir, "docker.save.tar")
-	if got := read(t, saved); !strings.HasPrefix(got, "image busybox sha256:") {
+	if got := read(t, saved); !strings.HasPrefix(got, "image sha256:") {
 		t.Errorf("docker.save wrote %q", got)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {

@@ -128,6 +128,7 @@ func (e *Engine) putArchive(r call, name string) (any, error) {
 				return nil, refuse(http.StatusBadRequest, "read the archive: %v", err)
 			}
 			text, err := io.ReadAll(packed)
+			_ = os.Remove(filepath.Join(dir, h.Name)) // as Docker does, so that the mode is the archive's
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, h.Name), text, fs.FileMode(h.Mode)&fs.ModePerm)
 			}
