@@ -133,9 +133,10 @@ func (r *reading) reads(name, field string) bool {
 
 // notOptions are names read from a variable called opts that is not the configuration, such as a
 // program's command line or the arguments of a plug-in; cluster, which is also a value of syndic_mode;
-// docker, which is also what grains call a kind of container; and consul, which is also a driver of
-// sdb. Names with a dot are settings of plug-ins.
-var notOptions = []string{"token", "arg", "cert", "docker", "cluster", "consul"}
+// docker, which is also what grains call a kind of container; consul, which is also a driver of sdb;
+// and names of modules and of arguments of external pillars. Names with a dot are settings of plug-ins.
+var notOptions = []string{"token", "arg", "cert", "docker", "cluster", "consul", "inventory_base_uri",
+	"logrotate", "napalm", "reclass_source_path"}
 
 // TestEffectsAreThoseOfTheCode checks three things: options with an effect are read, options
 // without an effect are not, and every option that is read is in the table.

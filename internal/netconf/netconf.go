@@ -179,18 +179,18 @@ func Netmask(v any) bool {
 }
 
 // Ethtool returns the options of ethtool among the settings of an interface, in Salt's order.
-func Ethtool(opts *data.Map, iface string) (*data.Map, error) {
+func Ethtool(params *data.Map, iface string) (*data.Map, error) {
 	found := data.NewMap()
-	if err := ethtoolSwitches(found, opts, iface, "autoneg"); err != nil {
+	if err := ethtoolSwitches(found, params, iface, "autoneg"); err != nil {
 		return nil, err
 	}
-	if v, ok := opts.Get("duplex"); ok {
+	if v, ok := params.Get("duplex"); ok {
 		if !IsOneOf(v, "full", "half") {
 			return nil, Invalid(iface, "duplex", "full", "half")
 		}
 		found.Set("duplex", v)
 	}
-	if v, ok := opts.Get("speed"); ok {
+	if v, ok := params.Get("speed"); ok {
 		speeds := []string{"10", "100", "1000", "10000"}
 		if !slices.Contains(speeds, data.Str(v)) {
 			return nil, Invalid(iface, v, Any(speeds...)...)
@@ -201,13 +201,13 @@ func Ethtool(opts *data.Map, iface string) (*data.Map, error) {
 }
 
 // EthtoolOffloads adds the options of ethtool for offloading.
-func EthtoolOffloads(found, opts *data.Map, iface string) error {
-	return ethtoolSwitches(found, opts, iface, "rx", "tx", "sg", "tso", "ufo", "gso", "gro", "lro")
+func EthtoolOffloads(found, params *data.Map, iface string) error {
+	return ethtoolSwitches(found, params, iface, "rx", "tx", "sg", "tso", "ufo", "gso", "gro", "lro")
 }
 
-func ethtoolSwitches(found, opts *data.Map, iface string, names ...string) error {
+func ethtoolSwitches(found, params *data.Map, iface string, names ...string) error {
 	for _, name := range names {
-		v, ok := opts.Get(name)
+		v, ok := params.Get(name)
 		switch {
 		case !ok:
 		case On(v):

@@ -16,7 +16,7 @@ type Sysconfig struct {
 	Env    *loader.Env
 	Iface  string
 	Type   string
-	Opts   *data.Map // the settings, which are not changed
+	Params *data.Map // the settings, which are not changed
 	Test   bool      // nothing is written
 	Result *data.Map // the values for the file
 }
@@ -30,11 +30,11 @@ func (s *Sysconfig) Ethtool() error {
 	if s.Type == "bridge" {
 		return nil
 	}
-	found, err := Ethtool(s.Opts, s.Iface)
+	found, err := Ethtool(s.Params, s.Iface)
 	if err != nil {
 		return err
 	}
-	if v, ok := s.Opts.Get("advertise"); ok {
+	if v, ok := s.Params.Get("advertise"); ok {
 		if !slices.Contains(advertised, data.Str(v)) {
 			return Invalid(s.Iface, "advertise", Any(advertised...)...)
 		}
@@ -43,7 +43,7 @@ func (s *Sysconfig) Ethtool() error {
 	if err := s.channels(found); err != nil {
 		return err
 	}
-	if err := EthtoolOffloads(found, s.Opts, s.Iface); err != nil {
+	if err := EthtoolOffloads(found, s.Params, s.Iface); err != nil {
 		return err
 	}
 	if found.Len() > 0 {
@@ -53,7 +53,7 @@ func (s *Sysconfig) Ethtool() error {
 }
 
 func (s *Sysconfig) channels(found *data.Map) error {
-	v, ok := s.Opts.Get("channels")
+	v, ok := s.Params.Get("channels")
 	if !ok {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *Sysconfig) Bond(aggregated ...string) error {
 	if s.Type != "bond" {
 		return nil
 	}
-	mode, err := BondMode(s.Iface, s.Opts.Value("mode"))
+	mode, err := BondMode(s.Iface, s.Params.Value("mode"))
 	if err != nil {
 		return err
 	}
@@ -123,11 +123,11 @@ func (s *Sysconfig) Bond(aggregated ...string) error {
 		if err := s.arp(bond); err != nil {
 			return err
 		}
-		if !s.Opts.Has("miimon") && !s.Opts.Has("arp_interval") {
+		if !s.Params.Has("miimon") && !s.Params.Has("arp_interval") {
 			return Invalid(s.Iface, "miimon or arp_interval", "at least one of these is required")
 		}
 	default:
-		if !s.Opts.Has("miimon") {
+		if !s.Params.Has("miimon") {
 			return Invalid(s.Iface, "miimon", "integer")
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Sysconfig) Bond(aggregated ...string) error {
 func (s *Sysconfig) bondMode(bond *data.Map, mode string, aggregated []string) error {
 	switch mode {
 	case "1", "5", "6":
-		if v, ok := s.Opts.Get("primary"); ok {
+		if v, ok := s.Params.Get("primary"); ok {
 			bond.Set("primary", v)
 		}
 	case "2":
@@ -158,7 +158,7 @@ func (s *Sysconfig) bondMode(bond *data.Map, mode string, aggregated []string) e
 
 func (s *Sysconfig) miimon(bond *data.Map) error {
 	for _, name := range []string{"miimon", "downdelay", "updelay"} {
-		v, ok := s.Opts.Get(name)
+		v, ok := s.Params.Get(name)
 		if !ok {
 			continue
 		}
@@ -167,7 +167,7 @@ func (s *Sysconfig) miimon(bond *data.Map) error {
 		}
 		bond.Set(name, v)
 	}
-	v, ok := s.Opts.Get("miimon")
+	v, ok := s.Params.Get("miimon")
 	if !ok {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *Sysconfig) miimon(bond *data.Map) error {
 	if every == 0 {
 		return Invalid(s.Iface, "miimon", "nonzero integer")
 	}
-	if !s.Opts.Has("downdelay") {
+	if !s.Params.Has("downdelay") {
 		bond.Set("downdelay", every*2)
 	}
 	for _, name := range []string{"downdelay", "updelay"} {
@@ -183,7 +183,7 @@ func (s *Sysconfig) miimon(bond *data.Map) error {
 			return Invalid(s.Iface, name, "0 or a multiple of miimon ("+data.Str(v)+")")
 		}
 	}
-	carrier, ok := s.Opts.Get("use_carrier")
+	carrier, ok := s.Params.Get("use_carrier")
 	switch {
 	case !ok, Off(carrier):
 		bond.Set("use_carrier", "0")
@@ -196,7 +196,7 @@ func (s *Sysconfig) miimon(bond *data.Map) error {
 }
 
 func (s *Sysconfig) arp(bond *data.Map) error {
-	v, ok := s.Opts.Get("arp_interval")
+	v, ok := s.Params.Get("arp_interval")
 	if !ok {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (s *Sysconfig) arp(bond *data.Map) error {
 		return Invalid(s.Iface, "arp_interval", "integer")
 	}
 	bond.Set("arp_interval", v)
-	targets, err := ARPTargets(s.Iface, s.Opts)
+	targets, err := ARPTargets(s.Iface, s.Params)
 	if err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *Sysconfig) arp(bond *data.Map) error {
 }
 
 // ARPTargets returns the option arp_ip_target of a bond, with commas.
-func ARPTargets(iface string, opts *data.Map) (string, error) {
-	list, ok := opts.Value("arp_ip_target").([]any)
+func ARPTargets(iface string, params *data.Map) (string, error) {
+	list, ok := params.Value("arp_ip_target").([]any)
 	if !ok || len(list) == 0 || len(list) > 16 {
 		return "", Invalid(iface, "arp_ip_target", "list of ips (up to 16)")
 	}
@@ -222,7 +222,7 @@ func ARPTargets(iface string, opts *data.Map) (string, error) {
 }
 
 func (s *Sysconfig) lacp(bond *data.Map) error {
-	switch v, ok := s.Opts.Get("lacp_rate"); {
+	switch v, ok := s.Params.Get("lacp_rate"); {
 	case !ok, IsOneOf(v, "slow", "0"):
 		bond.Set("lacp_rate", "0")
 	case IsOneOf(v, "fast", "1"):
@@ -230,7 +230,7 @@ func (s *Sysconfig) lacp(bond *data.Map) error {
 	default:
 		return Invalid(s.Iface, "lacp_rate", "fast", "1", "slow", "0")
 	}
-	v, ok := s.Opts.Get("ad_select")
+	v, ok := s.Params.Get("ad_select")
 	if !ok {
 		v = "0"
 	}
@@ -242,7 +242,7 @@ func (s *Sysconfig) lacp(bond *data.Map) error {
 }
 
 func (s *Sysconfig) hashing(bond *data.Map, valid []string) error {
-	v, ok := s.Opts.Get("hashing-algorithm")
+	v, ok := s.Params.Get("hashing-algorithm")
 	if !ok {
 		return nil
 	}
@@ -258,19 +258,19 @@ func (s *Sysconfig) VLAN() error {
 	if s.Type != "vlan" {
 		return nil
 	}
-	if v, ok := s.Opts.Get("reorder_hdr"); ok && !On(v) && !Off(v) {
+	if v, ok := s.Params.Get("reorder_hdr"); ok && !On(v) && !Off(v) {
 		return Invalid(s.Iface, "reorder_hdr", Switches...)
 	}
-	if v, ok := s.Opts.Get("vlan_id"); ok {
+	if v, ok := s.Params.Get("vlan_id"); ok {
 		if n, is := v.(int64); !is || n <= 0 {
 			return Invalid(s.Iface, "vlan_id", "Positive integer")
 		}
 	}
-	if v, ok := s.Opts.Get("phys_dev"); ok && !data.Truth(v) {
+	if v, ok := s.Params.Get("phys_dev"); ok && !data.Truth(v) {
 		return Invalid(s.Iface, "phys_dev", "Non-empty string")
 	}
 	for _, name := range []string{"reorder_hdr", "vlan_id", "phys_dev"} {
-		if v, ok := s.Opts.Get(name); ok {
+		if v, ok := s.Params.Get(name); ok {
 			s.Result.Set(name, v)
 			s.Result.Set("devtype", "Vlan")
 		}
@@ -289,10 +289,10 @@ func (s *Sysconfig) Devices(ctx context.Context) error {
 	case "ipip":
 		s.Result.Set("devtype", "IPIP")
 		for _, name := range []string{"my_inner_ipaddr", "my_outer_ipaddr"} {
-			if !s.Opts.Has(name) {
+			if !s.Params.Has(name) {
 				return Invalid(s.Iface, name, "1.2.3.4")
 			}
-			s.Result.Set(name, s.Opts.Value(name))
+			s.Result.Set(name, s.Params.Value(name))
 		}
 	case "bridge":
 		s.Result.Set("devtype", "Bridge")
@@ -305,7 +305,7 @@ func (s *Sysconfig) Devices(ctx context.Context) error {
 // bypass sets whether the packets of bridges pass the firewall.
 func (s *Sysconfig) bypass(ctx context.Context) error {
 	value := int64(0)
-	if v, ok := s.Opts.Get("bypassfirewall"); ok {
+	if v, ok := s.Params.Get("bypassfirewall"); ok {
 		switch {
 		case Off(v):
 			value = 1
@@ -331,7 +331,7 @@ func (s *Sysconfig) bypass(ctx context.Context) error {
 // Copy takes settings over as they are.
 func (s *Sysconfig) Copy(names ...string) {
 	for _, name := range names {
-		if v, ok := s.Opts.Get(name); ok {
+		if v, ok := s.Params.Get(name); ok {
 			s.Result.Set(name, v)
 		}
 	}
@@ -339,7 +339,7 @@ func (s *Sysconfig) Copy(names ...string) {
 
 // Prefix sets the length of the prefix or the netmask.
 func (s *Sysconfig) Prefix() error {
-	if s.Opts.Has("prefix") && s.Opts.Has("netmask") {
+	if s.Params.Has("prefix") && s.Params.Has("netmask") {
 		return Attribute("Cannot use prefix and netmask together")
 	}
 	s.Copy("prefix", "netmask")
@@ -349,7 +349,7 @@ func (s *Sysconfig) Prefix() error {
 // Switches sets options that are yes or no.
 func (s *Sysconfig) Switches(names ...string) error {
 	for _, name := range names {
-		v, ok := s.Opts.Get(name)
+		v, ok := s.Params.Get(name)
 		switch {
 		case !ok:
 		case On(v):
@@ -365,7 +365,7 @@ func (s *Sysconfig) Switches(names ...string) error {
 
 // MTU sets the option mtu.
 func (s *Sysconfig) MTU() error {
-	v, ok := s.Opts.Get("mtu")
+	v, ok := s.Params.Get("mtu")
 	if !ok {
 		return nil
 	}
@@ -379,7 +379,7 @@ func (s *Sysconfig) MTU() error {
 
 // OneHardwareAddress returns an error for settings with both forms of the hardware address.
 func (s *Sysconfig) OneHardwareAddress() error {
-	if s.Opts.Has("hwaddr") && s.Opts.Has("macaddr") {
+	if s.Params.Has("hwaddr") && s.Params.Has("macaddr") {
 		return Attribute("Cannot pass both hwaddr and macaddr. Must use either hwaddr or macaddr")
 	}
 	return nil

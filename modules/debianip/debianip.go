@@ -110,7 +110,7 @@ type buildArgs struct {
 //
 //	salt '*' ip.build_interface eth0 eth True proto=dhcp
 func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +120,15 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if !slices.Contains(known, kind) {
 		return nil, netconf.Invalid(a.Iface, kind, netconf.Any(known...)...)
 	}
-	test := data.Truth(opts.Value("test"))
-	if err := m.prepare(ctx, opts, kind, test); err != nil {
+	test := data.Truth(params.Value("test"))
+	if err := m.prepare(ctx, params, kind, test); err != nil {
 		return nil, err
 	}
 	var own *adapter
 	if kind == "source" {
-		own, err = source(a.Iface, opts)
+		own, err = source(a.Iface, params)
 	} else {
-		own, err = m.values(opts, kind, data.Truth(a.Enabled), a.Iface)
+		own, err = m.values(params, kind, data.Truth(a.Enabled), a.Iface)
 	}
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if test {
 		return split(own.text(a.Iface)), nil
 	}
-	if err := m.write(a.Iface, own, opts); err != nil {
+	if err := m.write(a.Iface, own, params); err != nil {
 		return nil, err
 	}
 	if kind == "pppoe" {
@@ -157,9 +157,9 @@ func split(text string) []any {
 }
 
 // prepare checks the settings that a type of interface needs, and installs its package.
-func (m *module) prepare(ctx context.Context, opts *data.Map, kind string, test bool) error {
+func (m *module) prepare(ctx context.Context, params *data.Map, kind string, test bool) error {
 	needs := func(name, text string) error {
-		if opts.Has(name) {
+		if params.Has(name) {
 			return nil
 		}
 		return netconf.Attribute("%s", text)
@@ -192,14 +192,14 @@ func (m *module) prepare(ctx context.Context, opts *data.Map, kind string, test 
 }
 
 // write writes all interfaces, or one into a file of its own.
-func (m *module) write(iface string, own *adapter, opts *data.Map) error {
+func (m *module) write(iface string, own *adapter, params *data.Map) error {
 	all, err := m.parse()
 	if err != nil {
 		return err
 	}
 	all.set(iface, own)
 	file, text := interfaces, all.text()
-	if v, ok := opts.Get("filename"); ok {
+	if v, ok := params.Get("filename"); ok {
 		file, text = data.Str(v), own.text(iface)
 		if !strings.HasPrefix(file, "/") {
 			file = directory + "/" + file
@@ -251,11 +251,11 @@ func (m *module) getInterface(_ context.Context, a ifaceArgs) (any, error) {
 //
 //	salt '*' ip.build_bond bond0 mode=balance-alb
 func (m *module) buildBond(ctx context.Context, a routesArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	bond, err := m.bond(opts, a.Iface)
+	bond, err := m.bond(params, a.Iface)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (m *module) buildBond(ctx context.Context, a routesArgs) (any, error) {
 	for key, v := range bond.All() {
 		text += data.Str(key) + "=" + data.Str(v) + " "
 	}
-	if data.Truth(opts.Value("test")) {
+	if data.Truth(params.Value("test")) {
 		return lines(text), nil
 	}
 	path := modprobe + "/" + a.Iface + ".conf"
@@ -302,16 +302,16 @@ func (m *module) getBond(_ context.Context, a ifaceArgs) (any, error) {
 //
 //	salt '*' ip.build_routes eth0 routes='[{"ipaddr": "10.2.0.0", "netmask": "16", "gateway": "10.1.0.1"}]'
 func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := netconf.Routes(a.Iface, opts)
+	routes, err := netconf.Routes(a.Iface, params)
 	if err != nil {
 		return nil, err
 	}
 	add, del := routesText("add", a.Iface, routes), routesText("del", a.Iface, routes)
-	if data.Truth(opts.Value("test")) {
+	if data.Truth(params.Value("test")) {
 		return lines(add + del), nil
 	}
 	for dir, text := range map[string]string{ups: add, downs: del} {

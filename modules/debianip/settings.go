@@ -12,35 +12,35 @@ import (
 var families = []string{"inet", "inet6"}
 
 // source returns an interface of the type source.
-func source(_ string, opts *data.Map) (*adapter, error) {
-	return &adapter{isSource: true, known: true, sources: []string{data.Str(opts.Value("source"))}}, nil
+func source(_ string, params *data.Map) (*adapter, error) {
+	return &adapter{isSource: true, known: true, sources: []string{data.Str(params.Value("source"))}}, nil
 }
 
 // values returns an interface with these settings.
-func (m *module) values(opts *data.Map, kind string, enabled bool, iface string) (*adapter, error) {
-	own := &adapter{enabled: enabled, hotplug: data.Truth(opts.Value("hotplug")), known: true,
+func (m *module) values(params *data.Map, kind string, enabled bool, iface string) (*adapter, error) {
+	own := &adapter{enabled: enabled, hotplug: data.Truth(params.Value("hotplug")), known: true,
 		families: map[string]*data.Map{"inet": data.NewMap(), "inet6": data.NewMap()}}
 	if kind == "slave" {
-		opts.Set("proto", "manual")
+		params.Set("proto", "manual")
 	}
 	for _, family := range families {
-		if err := m.typed(own.families[family], family, opts, kind, iface); err != nil {
+		if err := m.typed(own.families[family], family, params, kind, iface); err != nil {
 			return nil, err
 		}
 	}
-	opts.Delete("mode")
-	for key, v := range opts.All() {
+	params.Delete("mode")
+	for key, v := range params.All() {
 		own.set(data.Str(key), v)
 	}
 	for _, name := range []string{"up_cmds", "pre_up_cmds", "post_up_cmds", "down_cmds", "pre_down_cmds",
 		"post_down_cmds"} {
-		if v, ok := opts.Get(name); ok {
+		if v, ok := params.Get(name); ok {
 			own.families["inet"].Set(name, v)
 			own.families["inet6"].Set(name, v)
 		}
 	}
 	for family, option := range map[string]string{"inet": "enable_ipv4", "inet6": "enable_ipv6"} {
-		if opts.Value(option) == false || own.families[family].Text("addrfam") != family {
+		if params.Value(option) == false || own.families[family].Text("addrfam") != family {
 			delete(own.families, family)
 		}
 	}
@@ -75,11 +75,11 @@ func (a *adapter) set(name string, v any) {
 }
 
 // typed sets the options of a type of interface.
-func (m *module) typed(of *data.Map, family string, opts *data.Map, kind, iface string) error {
+func (m *module) typed(of *data.Map, family string, params *data.Map, kind, iface string) error {
 	if kind != "bridge" {
-		found, err := netconf.Ethtool(opts, iface)
+		found, err := netconf.Ethtool(params, iface)
 		if err == nil {
-			err = netconf.EthtoolOffloads(found, opts, iface)
+			err = netconf.EthtoolOffloads(found, params, iface)
 		}
 		if err != nil {
 			return err
@@ -94,24 +94,24 @@ func (m *module) typed(of *data.Map, family string, opts *data.Map, kind, iface 
 	}
 	switch kind {
 	case "bridge":
-		bridge, err := bridge(opts, iface)
+		bridge, err := bridge(params, iface)
 		if err != nil {
 			return err
 		}
 		of.Set("bridging", bridge)
 	case "bond":
-		bond, err := m.bond(opts, iface)
+		bond, err := m.bond(params, iface)
 		if err != nil {
 			return err
 		}
-		bond.Set("slaves", opts.Value("slaves"))
+		bond.Set("slaves", params.Value("slaves"))
 		of.Set("bonding", bond)
 	case "slave":
-		of.Set("master", opts.Value("master"))
+		of.Set("master", params.Value("master"))
 	case "vlan":
 		of.Set("vlan_raw_device", regexp.MustCompile(`\.\d*`).ReplaceAllString(iface, ""))
 	case "pppoe":
-		if err := pppoe(of, opts, iface); err != nil {
+		if err := pppoe(of, params, iface); err != nil {
 			return err
 		}
 	default:
@@ -122,21 +122,21 @@ func (m *module) typed(of *data.Map, family string, opts *data.Map, kind, iface 
 }
 
 // pppoe sets the options of PPP over Ethernet.
-func pppoe(of, opts *data.Map, iface string) error {
+func pppoe(of, params *data.Map, iface string) error {
 	for _, name := range []string{"user", "password", "provider", "pppoe_iface", "noipdefault", "usepeerdns",
 		"defaultroute", "holdoff", "maxfail", "hide-password", "lcp-echo-interval", "lcp-echo-failure", "connect",
 		"noauth", "persist", "mtu", "noaccomp", "linkname"} {
-		if v, ok := opts.Get(name); ok {
+		if v, ok := params.Get(name); ok {
 			of.Set(name, v)
 		}
 	}
-	if !data.Truth(opts.Value("provider")) {
+	if !data.Truth(params.Value("provider")) {
 		return netconf.Invalid(iface, "provider", netconf.Switches...)
 	}
 	for _, name := range []string{"noipdefault", "usepeerdns", "defaultroute", "hide-password", "noauth",
 		"persist",
 		"noaccomp"} {
-		v, ok := opts.Get(name)
+		v, ok := params.Get(name)
 		switch {
 		case !ok:
 		case netconf.On(v):
@@ -151,8 +151,8 @@ func pppoe(of, opts *data.Map, iface string) error {
 }
 
 // bond returns the options of bonding, with Salt's defaults.
-func (m *module) bond(opts *data.Map, iface string) (*data.Map, error) {
-	mode, err := netconf.BondMode(iface, opts.Value("mode"))
+func (m *module) bond(params *data.Map, iface string) (*data.Map, error) {
+	mode, err := netconf.BondMode(iface, params.Value("mode"))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (m *module) bond(opts *data.Map, iface string) (*data.Map, error) {
 	numbers := []string{"miimon", "downdelay", "updelay"}
 	switch mode {
 	case "0", "2":
-		targets, err := netconf.ARPTargets(iface, opts)
+		targets, err := netconf.ARPTargets(iface, params)
 		if err != nil {
 			return nil, err
 		}
@@ -170,23 +170,23 @@ func (m *module) bond(opts *data.Map, iface string) (*data.Map, error) {
 		numbers = append(numbers, "lacp_rate", "ad_select")
 	}
 	for _, name := range numbers {
-		if err := bondNumber(bond, opts, iface, name); err != nil {
+		if err := bondNumber(bond, params, iface, name); err != nil {
 			return nil, err
 		}
 	}
 	if mode == "1" {
-		setPrimary(bond, opts)
+		setPrimary(bond, params)
 	}
 	if mode != "0" && mode != "2" && (mode != "1" || !m.newUbuntu(16)) {
-		if err := setCarrier(bond, opts, iface); err != nil {
+		if err := setCarrier(bond, params, iface); err != nil {
 			return nil, err
 		}
 	}
 	switch mode {
 	case "5", "6":
-		setPrimary(bond, opts)
+		setPrimary(bond, params)
 	case "2", "4":
-		if v, ok := opts.Get("hashing-algorithm"); ok {
+		if v, ok := params.Get("hashing-algorithm"); ok {
 			if !netconf.IsOneOf(v, "layer2", "layer2+3", "layer3+4") {
 				return nil, netconf.Invalid(iface, "hashing-algorithm", "layer2", "layer2+3", "layer3+4")
 			}
@@ -210,15 +210,15 @@ func (m *module) newUbuntu(release int64) bool {
 	return err == nil && n >= release
 }
 
-func setPrimary(bond, opts *data.Map) {
-	if v, ok := opts.Get("primary"); ok {
+func setPrimary(bond, params *data.Map) {
+	if v, ok := params.Get("primary"); ok {
 		bond.Set("primary", v)
 	}
 }
 
 // setCarrier sets use_carrier, whose default is a word in Salt.
-func setCarrier(bond, opts *data.Map, iface string) error {
-	v, ok := opts.Get("use_carrier")
+func setCarrier(bond, params *data.Map, iface string) error {
+	v, ok := params.Get("use_carrier")
 	switch {
 	case !ok:
 		bond.Set("use_carrier", "on")
@@ -232,8 +232,8 @@ func setCarrier(bond, opts *data.Map, iface string) error {
 	return nil
 }
 
-func bondNumber(bond, opts *data.Map, iface, name string) error {
-	v, ok := opts.Get(name)
+func bondNumber(bond, params *data.Map, iface, name string) error {
+	v, ok := params.Get(name)
 	if !ok {
 		bond.Set(name, map[string]string{"ad_select": "0", "miimon": "100", "arp_interval": "250",
 			"downdelay": "200",
@@ -261,16 +261,16 @@ var hardware = regexp.MustCompile(
 	`^[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})$`)
 
 // bridge returns the options of a bridge.
-func bridge(opts *data.Map, iface string) (*data.Map, error) {
+func bridge(params *data.Map, iface string) (*data.Map, error) {
 	found := data.NewMap()
-	if v, ok := opts.Get("ports"); ok {
+	if v, ok := params.Get("ports"); ok {
 		if list, is := v.([]any); is {
 			v = strings.Join(data.Texts(list), " ")
 		}
 		found.Set("ports", v)
 	}
 	for _, name := range []string{"ageing", "fd", "gcint", "hello", "maxage"} {
-		if v, ok := opts.Get(name); ok {
+		if v, ok := params.Get(name); ok {
 			if _, err := loader.Float(v); err != nil {
 				return nil, netconf.Invalid(iface, name, "float")
 			}
@@ -278,21 +278,21 @@ func bridge(opts *data.Map, iface string) (*data.Map, error) {
 		}
 	}
 	for _, name := range []string{"bridgeprio", "maxwait"} {
-		if v, ok := opts.Get(name); ok {
+		if v, ok := params.Get(name); ok {
 			if _, isText := v.(string); isText || !whole(v) {
 				return nil, netconf.Invalid(iface, name, "integer")
 			}
 			found.Set(name, v)
 		}
 	}
-	if v, ok := opts.Get("hw"); ok {
+	if v, ok := params.Get("hw"); ok {
 		if !hardware.MatchString(strings.ToLower(data.Str(v))) {
 			return nil, netconf.Invalid(iface, "hw", "valid MAC address")
 		}
 		found.Set("hw", v)
 	}
 	for _, name := range []string{"pathcost", "portprio"} {
-		if v, ok := opts.Get(name); ok {
+		if v, ok := params.Get(name); ok {
 			parts := strings.Fields(data.Str(v))
 			if len(parts) != 2 || !whole(parts[1]) {
 				return nil, netconf.Invalid(iface, name, "interface integer")
@@ -300,7 +300,7 @@ func bridge(opts *data.Map, iface string) (*data.Map, error) {
 			found.Set(name, strings.Join(parts, " "))
 		}
 	}
-	if v, ok := opts.Get("stp"); ok {
+	if v, ok := params.Get("stp"); ok {
 		switch {
 		case netconf.On(v):
 			found.Set("stp", "on")
@@ -310,7 +310,7 @@ func bridge(opts *data.Map, iface string) (*data.Map, error) {
 			return nil, netconf.Invalid(iface, "stp", netconf.Switches...)
 		}
 	}
-	return found, waitport(found, opts, iface)
+	return found, waitport(found, params, iface)
 }
 
 // whole reports whether a value is a whole number, or the text of one.
@@ -326,8 +326,8 @@ func whole(v any) bool {
 }
 
 // waitport sets how long a bridge waits for its ports: a number, or a text with a number and ports.
-func waitport(found, opts *data.Map, iface string) error {
-	v, ok := opts.Get("waitport")
+func waitport(found, params *data.Map, iface string) error {
+	v, ok := params.Get("waitport")
 	if !ok {
 		return nil
 	}

@@ -125,14 +125,14 @@ func (m *module) applyNetworkSettings(ctx context.Context, a settingsArgs) (any,
 //
 //	salt '*' ip.build_network_settings enabled=True hostname=web1.example.org
 func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any, error) {
-	opts, err := netconf.CheckedSettings(a.Settings)
+	params, err := netconf.CheckedSettings(a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	test := data.Truth(opts.Value("test"))
-	opts = netconf.Lower(opts)
+	test := data.Truth(params.Value("test"))
+	params = netconf.Lower(params)
 	now := m.current()
-	wanted, err := wantedSystem(opts, now)
+	wanted, err := wantedSystem(params, now)
 	if err != nil || test {
 		return wanted.lines(), err
 	}
@@ -153,9 +153,9 @@ func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any,
 }
 
 // wantedSystem returns the settings of the system to be.
-func wantedSystem(opts *data.Map, now system) (system, error) {
+func wantedSystem(params *data.Map, now system) (system, error) {
 	wanted := now
-	enabled, ok := opts.Get("enabled")
+	enabled, ok := params.Get("enabled")
 	if !ok {
 		enabled = now.networking
 	}
@@ -168,7 +168,7 @@ func wantedSystem(opts *data.Map, now system) (system, error) {
 		return system{}, netconf.InvalidNetwork("networking", netconf.Switches...)
 	}
 	name := now.hostname
-	if v, ok := opts.Get("hostname"); ok {
+	if v, ok := params.Get("hostname"); ok {
 		name = data.Str(v)
 	}
 	if name == "" {
@@ -181,7 +181,7 @@ func wantedSystem(opts *data.Map, now system) (system, error) {
 	if domain != "" {
 		wanted.domain = domain
 	}
-	if v, ok := opts.Get("search"); ok {
+	if v, ok := params.Get("search"); ok {
 		wanted.search = netconf.Words(v)
 	}
 	return wanted, nil

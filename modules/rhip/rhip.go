@@ -105,7 +105,7 @@ type buildArgs struct {
 //
 //	salt '*' ip.build_interface eth0 eth True proto=dhcp
 func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -118,16 +118,16 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if kind == "clone" || kind == "ipsec" || kind == "dialup" {
 		return nil, netconf.Attribute("interfaces of the type %s are not written by Salt", kind)
 	}
-	if err := m.prepare(opts, kind); err != nil {
+	if err := m.prepare(params, kind); err != nil {
 		return nil, err
 	}
-	test := data.Truth(opts.Value("test"))
+	test := data.Truth(params.Value("test"))
 	if programs := map[string]string{"bridge": "bridge-utils", "team": "teamd"}; programs[kind] != "" && !test {
 		if err := netconf.Install(ctx, m.env, programs[kind], true); err != nil {
 			return nil, err
 		}
 	}
-	values, err := m.values(ctx, a, kind, opts, test)
+	values, err := m.values(ctx, a, kind, params, test)
 	if err != nil {
 		return nil, err
 	}
@@ -146,29 +146,29 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 }
 
 // prepare checks the settings that a type of interface needs, and adds those that it implies.
-func (m *module) prepare(opts *data.Map, kind string) error {
+func (m *module) prepare(params *data.Map, kind string) error {
 	switch kind {
 	case "slave":
-		opts.Set("slave", "yes")
-		if !opts.Has("master") {
+		params.Set("slave", "yes")
+		if !params.Has("master") {
 			return netconf.Attribute("master is a required setting for slave interfaces")
 		}
 	case "bond":
-		if !opts.Has("mode") {
+		if !params.Has("mode") {
 			return netconf.Attribute("mode is required for bond interfaces")
 		}
-		opts.Set("mode", data.Str(opts.Value("mode")))
+		params.Set("mode", data.Str(params.Value("mode")))
 	case "teamport":
-		master, has := opts.Get("master")
-		if !has && !opts.Has("team_master") {
+		master, has := params.Get("master")
+		if !has && !params.Has("team_master") {
 			return netconf.Attribute("master or team_master is a required setting for teamport interfaces")
 		}
-		opts.Delete("master")
-		if !opts.Has("team_master") {
-			opts.Set("team_master", master)
+		params.Delete("master")
+		if !params.Has("team_master") {
+			params.Set("team_master", master)
 		}
 	case "vlan":
-		opts.Set("vlan", "yes")
+		params.Set("vlan", "yes")
 	}
 	return nil
 }
@@ -200,11 +200,11 @@ func (m *module) getInterface(_ context.Context, a ifaceArgs) (any, error) {
 //
 //	salt '*' ip.build_routes eth0 routes='[{"ipaddr": "10.2.0.0", "netmask": "16", "gateway": "10.1.0.1"}]'
 func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := netconf.Routes(a.Iface, opts)
+	routes, err := netconf.Routes(a.Iface, params)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
 		form = routeEntries
 	}
 	text4, text6 := form(a.Iface, v4), form(a.Iface, v6)
-	if data.Truth(opts.Value("test")) {
+	if data.Truth(params.Value("test")) {
 		return append(netconf.Lines(text4), netconf.Lines(text6)...), nil
 	}
 	if err := m.write("route", a.Iface, text4); err != nil {
@@ -308,16 +308,16 @@ func (m *module) applyNetworkSettings(ctx context.Context, a settingsArgs) (any,
 //
 //	salt '*' ip.build_network_settings enabled=True hostname=web1.example.org
 func (m *module) buildNetworkSettings(_ context.Context, a settingsArgs) (any, error) {
-	opts, err := netconf.CheckedSettings(a.Settings)
+	params, err := netconf.CheckedSettings(a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	values, err := networkValues(netconf.Lower(opts), netconf.Config(m.path(settings)))
+	values, err := networkValues(netconf.Lower(params), netconf.Config(m.path(settings)))
 	if err != nil {
 		return nil, err
 	}
 	text := networkText(values)
-	if data.Truth(opts.Value("test")) {
+	if data.Truth(params.Value("test")) {
 		return netconf.Lines(text), nil
 	}
 	if err := netconf.Write(m.path(settings), text, 0o644); err != nil {

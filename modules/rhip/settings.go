@@ -11,17 +11,17 @@ import (
 )
 
 // values returns the values of the file of an interface.
-func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map,
+func (m *module) values(ctx context.Context, a buildArgs, kind string, params *data.Map, test bool) (*data.Map,
 	error) {
-	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Opts: opts, Test: test,
+	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Params: params, Test: test,
 		Result: data.NewMap("name", a.Iface)}
-	if v, ok := opts.Get("proto"); ok {
+	if v, ok := params.Get("proto"); ok {
 		if !netconf.IsOneOf(v, "none", "bootp", "dhcp") {
 			return nil, netconf.Invalid(a.Iface, v, "none", "bootp", "dhcp")
 		}
 		s.Result.Set("proto", v)
 	}
-	if v, ok := opts.Get("dns"); ok {
+	if v, ok := params.Get("dns"); ok {
 		s.Result.Set("dns", v)
 		s.Result.Set("peerdns", "yes")
 	}
@@ -66,7 +66,7 @@ func (m *module) team(s *netconf.Sysconfig) error {
 		s.Copy("team_master")
 		config = "team_port_config"
 	}
-	v, ok := s.Opts.Get(config)
+	v, ok := s.Params.Get(config)
 	if !ok {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (m *module) team(s *netconf.Sysconfig) error {
 
 // hardware sets the hardware address: the given one, or that of the interface.
 func (m *module) hardware(ctx context.Context, s *netconf.Sysconfig) error {
-	v, ok := s.Opts.Get("hwaddr")
+	v, ok := s.Params.Get("hwaddr")
 	switch s.Type {
 	case "bond", "team", "vlan", "bridge", "ipip":
 	default:
@@ -105,7 +105,7 @@ func (m *module) hardware(ctx context.Context, s *netconf.Sysconfig) error {
 func addresses(s *netconf.Sysconfig) error {
 	s.Copy("ipaddr", "master", "srcaddr", "delay", "domain", "gateway", "uuid", "nickname", "zone", "ipv6addr",
 		"ipv6gateway", "enable_ipv6", "ipaddr_start", "ipaddr_end", "clonenum_start")
-	if list, ok := s.Opts.Get("ipaddrs"); ok {
+	if list, ok := s.Params.Get("ipaddrs"); ok {
 		rows := []any{}
 		for _, v := range data.ListOf(list) {
 			ip, prefix, cut := strings.Cut(data.Str(v), "/")
@@ -116,7 +116,7 @@ func addresses(s *netconf.Sysconfig) error {
 		}
 		s.Result.Set("ipaddrs", rows)
 	}
-	if list, ok := s.Opts.Get("ipv6addrs"); ok {
+	if list, ok := s.Params.Get("ipv6addrs"); ok {
 		for _, v := range data.ListOf(list) {
 			if !netconf.IPv6(v) {
 				return netconf.Attribute("ipv6 CIDR is invalid")
@@ -135,7 +135,7 @@ func switches(s *netconf.Sysconfig, enabled bool) error {
 	s.Result.Set("onboot", map[bool]string{true: "yes", false: "no"}[enabled])
 	s.Result.Set("userctl", "no")
 	s.Result.Set("nm_controlled", "no")
-	if netconf.Off(s.Opts.Value("arpcheck")) {
+	if netconf.Off(s.Params.Value("arpcheck")) {
 		s.Result.Set("arpcheck", "no")
 	}
 	return s.Switches("userctl", "nm_controlled")
@@ -143,12 +143,12 @@ func switches(s *netconf.Sysconfig, enabled bool) error {
 
 // networkValues returns the values of /etc/sysconfig/network. Values have the quotes of the current
 // entry NETWORKING unless that is given.
-func networkValues(opts, current *data.Map) (*data.Map, error) {
+func networkValues(params, current *data.Map) (*data.Map, error) {
 	values := data.NewMap()
-	if data.Truth(opts.Value("retain_settings")) {
+	if data.Truth(params.Value("retain_settings")) {
 		values = current.Clone()
 	}
-	networking, given := opts.Get("enabled")
+	networking, given := params.Get("enabled")
 	quote := ""
 	if !given {
 		networking = current.Value("networking")
@@ -159,7 +159,7 @@ func networkValues(opts, current *data.Map) (*data.Map, error) {
 		return nil, err
 	}
 	values.Set("networking", on)
-	hostname, ok := opts.Get("hostname")
+	hostname, ok := params.Get("hostname")
 	if !ok {
 		hostname = current.Value("hostname")
 	}
@@ -167,13 +167,13 @@ func networkValues(opts, current *data.Map) (*data.Map, error) {
 		return nil, netconf.InvalidNetwork("hostname", "server1.example.com")
 	}
 	values.Set("hostname", quote+data.Str(netconf.Unquoted(hostname))+quote)
-	if v, ok := opts.Get("nozeroconf"); ok {
+	if v, ok := params.Get("nozeroconf"); ok {
 		if on, err = word("nozeroconf", v, quote); err != nil {
 			return nil, err
 		}
 		values.Set("nozeroconf", on)
 	}
-	for key, v := range opts.All() {
+	for key, v := range params.All() {
 		switch key {
 		case "networking", "hostname", "nozeroconf":
 			continue

@@ -11,11 +11,11 @@ import (
 )
 
 // values returns the values of the file of an interface.
-func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *data.Map, test bool) (*data.Map,
+func (m *module) values(ctx context.Context, a buildArgs, kind string, params *data.Map, test bool) (*data.Map,
 	error) {
-	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Opts: opts, Test: test,
+	s := &netconf.Sysconfig{Env: m.env, Iface: a.Iface, Type: kind, Params: params, Test: test,
 		Result: data.NewMap()}
-	if v, ok := opts.Get("proto"); ok {
+	if v, ok := params.Get("proto"); ok {
 		known := []string{"static", "dhcp", "dhcp4", "dhcp6", "autoip", "dhcp+autoip", "auto6", "6to4", "none"}
 		if !netconf.IsOneOf(v, known...) {
 			return nil, netconf.Invalid(a.Iface, v, netconf.Any(known...)...)
@@ -38,7 +38,7 @@ func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *dat
 			return nil, err
 		}
 	}
-	if v, ok := opts.Get("slaves"); ok && kind == "bond" {
+	if v, ok := params.Get("slaves"); ok && kind == "bond" {
 		s.Result.Set("slaves", data.Values(netconf.Words(v)))
 	}
 	return s.Result, nil
@@ -48,14 +48,14 @@ func (m *module) values(ctx context.Context, a buildArgs, kind string, opts *dat
 func addresses(s *netconf.Sysconfig) error {
 	s.Copy("ipaddr", "srcaddr", "delay", "gateway", "uuid", "nickname", "zone", "clonenum_start")
 	list := []any{}
-	for _, v := range data.ListOf(s.Opts.Value("ipaddrs")) {
+	for _, v := range data.ListOf(s.Params.Value("ipaddrs")) {
 		if !netconf.IPv4(v) && !netconf.IPv6(v) {
 			return netconf.Attribute("%s is invalid ipv4 or ipv6 CIDR", data.Str(v))
 		}
 		list = append(list, v)
 	}
-	sixes := data.ListOf(s.Opts.Value("ipv6addrs"))
-	if v, ok := s.Opts.Get("ipv6addr"); ok {
+	sixes := data.ListOf(s.Params.Value("ipv6addrs"))
+	if v, ok := s.Params.Get("ipv6addr"); ok {
 		sixes = slices.Insert(slices.Clone(sixes), 0, v)
 	}
 	for _, v := range sixes {
@@ -75,14 +75,14 @@ func switches(s *netconf.Sysconfig, enabled bool) error {
 		return err
 	}
 	s.Result.Set("startmode", map[bool]string{true: "auto", false: "off"}[enabled])
-	if v, ok := s.Opts.Get("startmode"); ok {
+	if v, ok := s.Params.Get("startmode"); ok {
 		known := []string{"manual", "auto", "nfsroot", "hotplug", "off"}
 		if !netconf.IsOneOf(v, known...) {
 			return netconf.Invalid(s.Iface, v, netconf.Any(known...)...)
 		}
 		s.Result.Set("startmode", v)
 	}
-	if netconf.Off(s.Opts.Value("arpcheck")) {
+	if netconf.Off(s.Params.Value("arpcheck")) {
 		s.Result.Set("arpcheck", "no")
 	}
 	return nil
@@ -157,9 +157,9 @@ func routesText(iface string, routes []*data.Map) string {
 }
 
 // networkValues returns the values of the settings of the system.
-func networkValues(opts, current *data.Map) *data.Map {
+func networkValues(params, current *data.Map) *data.Map {
 	values := data.NewMap()
-	if !data.Truth(opts.Value("retain_settings")) {
+	if !data.Truth(params.Value("retain_settings")) {
 		current = data.NewMap()
 	}
 	for k, v := range current.All() {
@@ -176,7 +176,7 @@ func networkValues(opts, current *data.Map) *data.Map {
 		}
 		values.Set(key, v)
 	}
-	values.Update(opts)
+	values.Update(params)
 	return values
 }
 

@@ -80,7 +80,7 @@ type buildArgs struct {
 //
 //	salt '*' ip.build_interface eth0 eth True proto=dhcp
 func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -90,22 +90,22 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if !slices.Contains(known, kind) {
 		return nil, netconf.Invalid(a.Iface, kind, netconf.Any(known...)...)
 	}
-	test := data.Truth(opts.Value("test"))
+	test := data.Truth(params.Value("test"))
 	switch kind {
 	case "clone", "ipsec", "dialup":
 		return nil, netconf.Attribute("interfaces of the type %s are not written by Salt", kind)
 	case "slave":
-		opts.Set("slave", "yes")
-		if !opts.Has("master") {
+		params.Set("slave", "yes")
+		if !params.Has("master") {
 			return nil, netconf.Attribute("master is a required setting for slave interfaces")
 		}
 	case "bond":
-		if !opts.Has("mode") {
+		if !params.Has("mode") {
 			return nil, netconf.Attribute("mode is required for bond interfaces")
 		}
-		opts.Set("mode", data.Str(opts.Value("mode")))
+		params.Set("mode", data.Str(params.Value("mode")))
 	case "vlan":
-		opts.Set("vlan", "yes")
+		params.Set("vlan", "yes")
 	case "bridge":
 		if !test {
 			if err := netconf.Install(ctx, m.env, "bridge-utils", true); err != nil {
@@ -113,7 +113,7 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 			}
 		}
 	}
-	values, err := m.values(ctx, a, kind, opts, test)
+	values, err := m.values(ctx, a, kind, params, test)
 	if err != nil {
 		return nil, err
 	}
@@ -164,16 +164,16 @@ func routesFile(iface string) string {
 //
 //	salt '*' ip.build_routes eth0 routes='[{"ipaddr": "10.2.0.0/16", "gateway": "10.1.0.1"}]'
 func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
-	opts, err := netconf.Checked(a.Iface, a.Settings)
+	params, err := netconf.Checked(a.Iface, a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	routes, err := netconf.Routes(a.Iface, opts)
+	routes, err := netconf.Routes(a.Iface, params)
 	if err != nil {
 		return nil, err
 	}
 	text := routesText(a.Iface, routes)
-	if data.Truth(opts.Value("test")) {
+	if data.Truth(params.Value("test")) {
 		return netconf.Lines(text), nil
 	}
 	if err := m.write(routesFile(a.Iface), text); err != nil {
@@ -248,12 +248,12 @@ func (m *module) applyNetworkSettings(ctx context.Context, a settingsArgs) (any,
 //
 //	salt '*' ip.build_network_settings dns='["192.0.2.1"]'
 func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any, error) {
-	opts, err := netconf.CheckedSettings(a.Settings)
+	params, err := netconf.CheckedSettings(a.Settings)
 	if err != nil {
 		return nil, err
 	}
-	text := networkText(networkValues(netconf.Lower(opts), netconf.Config(m.path(settings))))
-	if data.Truth(opts.Value("test")) {
+	text := networkText(networkValues(netconf.Lower(params), netconf.Config(m.path(settings))))
+	if data.Truth(params.Value("test")) {
 		return netconf.Lines(text), nil
 	}
 	if err := netconf.Write(m.path(settings), text, 0o644); err != nil {

@@ -129,16 +129,16 @@ func (m *module) ask(ctx context.Context, call []any, kwargs *data.Map) (any, er
 //	    - netmask: 255.255.255.0
 func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	ret := change.New(a.Name, true, data.NewMap(), "Interface "+a.Name+" is up to date.")
-	opts := a.Kwargs.Clone()
+	params := a.Kwargs.Clone()
 	kind := "eth"
-	if v, ok := opts.Get("type"); ok {
+	if v, ok := params.Get("type"); ok {
 		kind = data.Str(v)
-		opts.Delete("type")
+		params.Delete("type")
 	}
-	warn(ret, opts)
-	opts.Set("test", change.Test(ctx))
+	warn(ret, params)
+	params.Set("test", change.Test(ctx))
 	of := "Interface " + a.Name
-	changed, err := m.keep(ctx, ret, opts, part{
+	changed, err := m.keep(ctx, ret, params, part{
 		get: []any{"get_interface", a.Name}, build: []any{"build_interface", a.Name, kind, a.Enabled},
 		key: "interface", added: "Added network interface.",
 		wouldAdd: of + " is set to be added.", wouldUpdate: of + " is set to be updated",
@@ -152,7 +152,7 @@ func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	}
 	if kind == "bond" && m.env.Functions.Has("ip.get_bond") {
 		of := "Bond interface " + a.Name
-		more, err := m.keep(ctx, ret, opts, part{
+		more, err := m.keep(ctx, ret, params, part{
 			get: []any{"get_bond", a.Name}, build: []any{"build_bond", a.Name},
 			key: "bond", added: "Added bond " + a.Name + ".",
 			wouldAdd: of + " is set to be added.", wouldUpdate: of + " is set to be updated",
@@ -169,20 +169,20 @@ func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	if strings.Contains(a.Name, "range") {
 		return m.restart(ctx, ret, changed)
 	}
-	return m.turn(ctx, ret, a, kind, opts)
+	return m.turn(ctx, ret, a, kind, params)
 }
 
 // warn replaces the option addr by hwaddr, with a warning.
-func warn(ret, opts *data.Map) {
-	addr, ok := opts.Get("addr")
+func warn(ret, params *data.Map) {
+	addr, ok := params.Get("addr")
 	if !ok {
 		return
 	}
-	opts.Delete("addr")
+	params.Delete("addr")
 	text := "it has been ignored in favor of 'hwaddr'."
-	if !opts.Has("hwaddr") {
+	if !params.Has("hwaddr") {
 		text = "its value has been assigned to 'hwaddr' instead."
-		opts.Set("hwaddr", addr)
+		params.Set("hwaddr", addr)
 	}
 	ret.Set("warnings", []any{"'addr' is not a valid argument name, " + text +
 		" Update your SLS file to get rid of this warning."})
@@ -206,16 +206,16 @@ func (m *module) restart(ctx context.Context, ret *data.Map, changed bool) (any,
 }
 
 // turn brings the interface up or down, and adds the slaves of a bond.
-func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind string, opts *data.Map) (any,
+func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind string, params *data.Map) (any,
 	error) {
-	up, err := m.upOrDown(ctx, ret, a, kind, opts)
+	up, err := m.upOrDown(ctx, ret, a, kind, params)
 	if err != nil {
 		ret.Set("result", false)
 		ret.Set("comment", err.Error())
 		return ret, ctx.Err()
 	}
-	if kind == "bond" && !opts.Has("noifupdown") && m.env.GrainsNow().Text("os_family") != "Suse" {
-		if err := m.enslave(ctx, ret, a.Name, opts.Value("slaves")); err != nil {
+	if kind == "bond" && !params.Has("noifupdown") && m.env.GrainsNow().Text("os_family") != "Suse" {
+		if err := m.enslave(ctx, ret, a.Name, params.Value("slaves")); err != nil {
 			return nil, err
 		}
 	}
@@ -227,13 +227,13 @@ func (m *module) turn(ctx context.Context, ret *data.Map, a managedArgs, kind st
 
 // upOrDown runs ifup and ifdown as needed, and returns whether the interface was up before.
 func (m *module) upOrDown(ctx context.Context, ret *data.Map, a managedArgs, kind string,
-	opts *data.Map) (bool, error) {
+	params *data.Map) (bool, error) {
 	known, err := loader.CallAs[*data.Map](ctx, m.env, "network.interfaces", nil, nil)
 	if err != nil {
 		return false, err
 	}
 	up := isUp(known, a.Name)
-	if opts.Has("noifupdown") {
+	if params.Has("noifupdown") {
 		return up, nil
 	}
 	changes := ret.Value("changes").(*data.Map)
@@ -367,12 +367,12 @@ func (m *module) system(ctx context.Context, a settingsArgs) (any, error) {
 
 // apply keeps a part and makes its change take effect.
 func (m *module) apply(ctx context.Context, ret, kwargs *data.Map, p part) (any, error) {
-	opts := kwargs.Clone()
-	opts.Set("test", change.Test(ctx))
-	changed, err := m.keep(ctx, ret, opts, p)
+	params := kwargs.Clone()
+	params.Set("test", change.Test(ctx))
+	changed, err := m.keep(ctx, ret, params, p)
 	if err == nil && changed && !change.Test(ctx) {
 		var done any
-		done, err = m.ask(ctx, []any{"apply_network_settings"}, opts)
+		done, err = m.ask(ctx, []any{"apply_network_settings"}, params)
 		if err == nil && !data.Truth(done) {
 			m.env.Log.Error("the settings of the network are written, but could not be applied")
 		}

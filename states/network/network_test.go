@@ -151,10 +151,10 @@ func TestDebian(t *testing.T) {
 		}
 	}
 	h := newHost(t, "debian_ip", grains("Debian"))
-	for kind, opts := range map[string]*data.Map{"vlan": data.NewMap(), "bridge": data.NewMap("ports", "eth1"),
+	for kind, params := range map[string]*data.Map{"vlan": data.NewMap(), "bridge": data.NewMap("ports", "eth1"),
 		"pppoe": data.NewMap("provider", "isp", "user", "u")} {
-		opts.Update(data.NewMap("type", kind, "proto", "dhcp"))
-		if _, called := h.run(t, true, "network.managed", "x0", opts); data.Repr(called) != "[]" {
+		params.Update(data.NewMap("type", kind, "proto", "dhcp"))
+		if _, called := h.run(t, true, "network.managed", "x0", params); data.Repr(called) != "[]" {
 			t.Errorf("test mode calls %s", data.Repr(called))
 		}
 	}
@@ -222,10 +222,10 @@ func TestRefused(t *testing.T) {
 				}
 			}
 		}
-		for _, opts := range []*data.Map{data.NewMap("gateway", "1\nX=1"), data.NewMap("domain", []any{"a\nb"}),
+		for _, params := range []*data.Map{data.NewMap("gateway", "1\nX=1"), data.NewMap("domain", []any{"a\nb"}),
 			data.NewMap("up_cmds", []any{"a\r\nb"})} {
-			if ret, _ := h.run(t, false, "network.managed", "eth0", opts); ret.Value("result") != false {
-				t.Errorf("%s %s: %s", module, data.Repr(opts), data.Repr(ret))
+			if ret, _ := h.run(t, false, "network.managed", "eth0", params); ret.Value("result") != false {
+				t.Errorf("%s %s: %s", module, data.Repr(params), data.Repr(ret))
 			}
 		}
 		bad := data.NewMap("routes", []any{data.NewMap("ipaddr", "1.1.1.0\nreboot")})
