@@ -74,7 +74,8 @@ func listed(r *loader.Registry, plugins []loader.Plugin, dir string) (map[string
 // follows an underscore, or after the module.
 func sourceOf(p loader.Plugin, dir string) (string, error) {
 	first, _, _ := strings.Cut(p.File, "_")
-	for _, own := range []string{strings.ReplaceAll(p.File, "_", ""), first, p.Name} {
+	for _, own := range []string{strings.ReplaceAll(p.File, "_", ""), first, p.Name,
+		strings.ReplaceAll(p.Name, "_", "")} {
 		source := filepath.Join(dir, own)
 		if _, err := os.Stat(source); own != "" && err == nil {
 			return source, nil
