@@ -145,7 +145,7 @@ func CheckKey(key string) error {
 	}
 	for part := range strings.SplitSeq(key, "/") {
 		if part == "." || part == ".." {
-			return errors.New("a key has a part . or ..")
+			return errors.New(". or .. is a part of a key")
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func New(ctx context.Context, o Options) (*Client, error) {
 	if c.version = o.Version; c.version == "" || strings.EqualFold(c.version, "auto") {
 		if c.version, err = c.serverVersion(ctx); err != nil {
 			c.Close()
-			return nil, fmt.Errorf("Error while fetching server API version: %w", err) //nolint:staticcheck // docker's text
+			return nil, fmt.Errorf("Error while fetching server API version: %w", err)
 		}
 	}
 	if VersionLess(c.version, minAPI) {
@@ -124,7 +124,7 @@ func tlsConfig(t *TLS) (*tls.Config, error) {
 	if t == nil {
 		return conf, nil
 	}
-	conf.InsecureSkipVerify = t.NoVerify //nolint:gosec // the operator's choice, as docker's
+	conf.InsecureSkipVerify = t.NoVerify
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {

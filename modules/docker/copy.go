@@ -282,10 +282,9 @@ func (m *module) arrived(ctx context.Context, container, dest, want string) erro
 	defer resp.Body.Close()
 	sum := sha256.New()
 	archive := tar.NewReader(resp.Body)
-	if _, err = archive.Next(); err == nil {
-		_, err = io.Copy(sum, archive)
-	}
-	if err != nil {
+	if header, err := archive.Next(); err != nil {
+		return m.failed("get_archive", err)
+	} else if _, err = io.CopyN(sum, archive, header.Size); err != nil {
 		return m.failed("get_archive", err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {

@@ -239,7 +239,7 @@ func TestLogin(t *testing.T) {
 	log := filepath.Join(bin, "log")
 	script := "#!/bin/sh\necho \"$*\" >> " + log + "\ncase $1 in login) cat >> " + log + "; echo >> " + log + ";; esac\n" +
 		"case $* in *bad*) echo 'unauthorized' >&2; exit 1;; esac\n"
-	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"golang.org/x/crypto/md4" //nolint:staticcheck // the format of Windows
+	"golang.org/x/crypto/md4"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"

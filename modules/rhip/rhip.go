@@ -35,8 +35,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	grains := env.GrainsNow()
 	if grains.Text("os_family") != "RedHat" || grains.Text("os") == "Amazon" && m.major() < 2 {
+		//nolint:staticcheck // Salt's text
 		return nil, errors.New("The rh_ip execution module cannot be loaded: this module is only available on" +
-			//nolint:staticcheck // Salt's text
 			" RHEL/Fedora based distributions.")
 	}
 	return &loader.Module{Funcs: []loader.Func{

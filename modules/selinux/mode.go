@@ -130,7 +130,8 @@ func (m *module) configure(mode string) error {
 	if err != nil {
 		return loader.Execution("Could not read SELinux config file: %w", loader.OSError(err))
 	}
-	line, now := []byte("SELINUX="+mode), text
+	line := []byte("SELINUX=" + mode)
+	var now []byte
 	if entry := regexp.MustCompile(`(?m)^SELINUX=.*$`); entry.Match(text) {
 		now = entry.ReplaceAllLiteral(text, line)
 	} else {

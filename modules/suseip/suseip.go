@@ -32,8 +32,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	if env.GrainsNow().Text("os_family") != "Suse" {
+		//nolint:staticcheck // Salt's text
 		return nil, errors.New("The suse_ip execution module cannot be loaded: " +
-			//nolint:staticcheck // Salt's text
 			"this module is only available on SUSE based distributions.")
 	}
 	return &loader.Module{Funcs: []loader.Func{

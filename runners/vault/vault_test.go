@@ -162,7 +162,7 @@ func checkToken(t *testing.T, c *vectors.Case) {
 	got, err := b.runner(t, option).Invoke(t.Context(), "vault.generate_token", []any{c.Text("id"), sig},
 		c.Object("kwargs"))
 	if c.Has("error") {
-		e, ok := err.(*loader.Error) //nolint:errorlint // it is the error of the function itself
+		e, ok := err.(*loader.Error)
 		if !ok || e.Class+": "+e.Text != c.Text("error") {
 			t.Errorf("got %v, want %s", err, c.Text("error"))
 		}

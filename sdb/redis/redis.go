@@ -161,7 +161,7 @@ func options(profile *data.Map) (*redis.Options, error) {
 		case "ssl_ca_certs":
 			trust.RootCAs, err = certificates(data.Str(v))
 		case "ssl_cert_reqs":
-			trust.InsecureSkipVerify = v == nil || data.Str(v) == "none" //nolint:gosec // the operator's wish
+			trust.InsecureSkipVerify = v == nil || data.Str(v) == "none"
 		default:
 			return nil, loader.Execution("sdb redis: there is no option %s", data.Str(k))
 		}

@@ -175,8 +175,9 @@ func (m *module) run(ctx context.Context, a runStateArgs) (*data.Map, error) {
 		}
 		return r.end(nil, comment), nil
 	}
-	remove, ok := false, true
+	remove := false
 	if !a.Bg {
+		var ok bool
 		if remove, ok = takeRemove(kwargs, a.IgnoreCollisions); !ok {
 			return r.end(false, "'rm' is an alias for 'auto_remove', they cannot both be used"), nil
 		}

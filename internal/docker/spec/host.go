@@ -395,7 +395,7 @@ func logConfig(v any) (any, error) {
 	m := v.(*data.Map)
 	config := orElse(either(m, "config", "Config"), data.NewMap())
 	if !isDict(config) {
-		return nil, errors.New("LogConfig.config must be a dictionary") //nolint:staticcheck // docker's text
+		return nil, errors.New("LogConfig.config must be a dictionary")
 	}
 	return data.NewMap("Type", either(m, "type", "Type"), "Config", config), nil
 }
@@ -444,7 +444,7 @@ func deviceRequests(v any) (any, error) {
 				v = field.empty
 			}
 			if !field.fits(v) {
-				return nil, fmt.Errorf("DeviceRequest.%s must be %s", field.name, field.kind) //nolint:staticcheck // docker's text
+				return nil, fmt.Errorf("DeviceRequest.%s must be %s", field.name, field.kind)
 			}
 			request.Set(field.key, v)
 		}

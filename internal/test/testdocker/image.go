@@ -248,7 +248,7 @@ func (e *Engine) build(c call, _ string) (any, error) {
 			return nil, refuse(http.StatusBadRequest, "read the context: %v", err)
 		}
 		var text bytes.Buffer
-		_, _ = io.Copy(&text, r)
+		_, _ = io.Copy(&text, io.LimitReader(r, 1<<20))
 		files[strings.TrimPrefix(h.Name, "./")] = text.String()
 	}
 	q := c.URL.Query()

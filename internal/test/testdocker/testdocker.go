@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -231,7 +232,7 @@ func (e *Engine) note(c call, path string) {
 }
 
 func answer(w http.ResponseWriter, v any, err error) {
-	if r, ok := err.(refusal); ok {
+	if r, ok := errors.AsType[refusal](err); ok {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(r.status)
 		_ = json.NewEncoder(w).Encode(object{"message": r.text})

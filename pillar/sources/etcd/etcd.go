@@ -160,7 +160,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "." || part == ".." {
-			return nil, errors.New("root: it has a part . or ..")
+			return nil, errors.New("root: . or .. is a part of it")
 		}
 	}
 	select {

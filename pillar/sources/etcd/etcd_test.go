@@ -100,7 +100,7 @@ func gatewayOf(t *testing.T, version, prefix string, pairs []any) *fakeweb.Serve
 			}
 			body = `{"token": "t0ken"}`
 		case prefix + "/kv/range":
-			var q struct{ Key, Range_end []byte } //nolint:revive,staticcheck // the name in the message
+			var q struct{ Key, Range_end []byte } //nolint:revive // the name in the message
 			if err := json.Unmarshal([]byte(r.Body), &q); err != nil {
 				t.Errorf("request %s: %v", r.Body, err)
 			}
