@@ -121,7 +121,7 @@ func TestEntriesAreChecked(t *testing.T) {
 		"missing 1 required positional argument: 'bucket'": data.NewMap("key", "x"),
 		"unexpected keyword argument 'buckets'":            data.NewMap("buckets", "x"),
 		"bucket: expected":                                 data.NewMap("bucket", "a/b"),
-		"prefix: it has a part":                            data.NewMap("bucket", "a", "prefix", "../x"),
+		"prefix: . or .. is a part of it":                  data.NewMap("bucket", "a", "prefix", "../x"),
 		"environment: expected":                            data.NewMap("bucket", "a", "environment", "../x"),
 		"s3_cache_expire: expected":                        data.NewMap("bucket", "a", "s3_cache_expire", "x"),
 		"service_url: expected":                            data.NewMap("bucket", "a", "service_url", "http://x"),
