@@ -37,7 +37,8 @@ func TestEnginesFireOnTheMaster(t *testing.T) {
 	f := startFleetWith(t, func(cfg *config.Minion) {
 		cfg.Engines = []any{"nothing", data.NewMap("echo", data.NewMap("word", "hi"))}
 	}, func(o *minion.Options) { o.Engines = map[string]engines.Make{"echo": echoes} })
-	if body := f.await(t, "echo/hi"); body.Text("id") != "web1" || body.Value("a") != int64(1) {
+	body := f.await(t, "echo/hi")
+	if sent, _ := body.Value("data").(*data.Map); body.Text("id") != "web1" || sent.Value("a") != int64(1) {
 		t.Errorf("event: %s", data.Repr(body))
 	}
 }
