@@ -5,11 +5,11 @@
 //	  - webhook: {address: 192.0.2.7, port: 8000, ssl_crt: /etc/pki/hook.crt, ssl_key: /etc/pki/hook.key}
 //
 // Nobody has to log in: whoever reaches the port can fire events below salt/engines/hook/. A POST
-// to /TAG fires salt/engines/hook/TAG with the headers and the body. A minion sends the event to
-// its masters.
+// to /TAG fires salt/engines/hook/TAG with the headers and the body. A minion sends
+// the event to its masters, as salt/minion/ID/hook/TAG.
 //
-// Differences from Salt: a body may have 1 MiB, and a certificate without a key, or a key alone, is
-// an error.
+// Differences from Salt: masters take no other tags of webhooks from minions; a body may have 1 MiB,
+// and a certificate without a key, or a key alone, is an error.
 package webhook
 
 import (
@@ -34,7 +34,6 @@ const (
 	maxBody = 1 << 20
 	timeout = 30 * time.Second
 	stopFor = 2 * time.Second
-	tag     = "salt/engines/hook/"
 )
 
 type hook struct {
@@ -42,6 +41,14 @@ type hook struct {
 	address  string
 	crt, key string
 	listen   func(ctx context.Context, address string) (net.Listener, error)
+}
+
+// prefix returns how the tags begin: as Salt's on a master, and as a master takes them from a minion.
+func (w *hook) prefix() string {
+	if w.host.Minions == nil && w.host.ID != "" {
+		return "salt/minion/" + w.host.ID + "/hook/"
+	}
+	return "salt/engines/hook/"
 }
 
 // New makes the engine. The options address (all addresses) and port (5000) are where it listens,
@@ -115,7 +122,7 @@ func (w *hook) serve(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, "only POST", http.StatusMethodNotAllowed)
 		return
 	}
-	name := tag + strings.TrimPrefix(r.URL.Path, "/")
+	name := w.prefix() + strings.TrimPrefix(r.URL.Path, "/")
 	if err := eventbus.CheckForeignTag(name); err != nil {
 		http.Error(out, "the path is no tag of an event", http.StatusBadRequest)
 		return

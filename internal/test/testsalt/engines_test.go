@@ -57,7 +57,7 @@ func TestStaleKey(t *testing.T) {
 func TestWebhookOfAMinion(t *testing.T) {
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m")))
-	events, starts := m.Listen(t, "salt/engines/hook/"), m.Listen(t, "salt/minion/web1/start")
+	events, starts := m.Listen(t, "salt/minion/web1/hook/"), m.Listen(t, "salt/minion/web1/start")
 	port := freeport.One(t)
 	minionWith(t, filepath.Join(dir, "n"), m.Address, fmt.Sprintf("engines: [{webhook: {address: 127.0.0.1, port: %d}}]", port))
 	testsalt.AwaitEvent(t, starts, "salt/minion/web1/start")
@@ -79,8 +79,8 @@ func TestWebhookOfAMinion(t *testing.T) {
 		break
 	}
 	http.DefaultClient.CloseIdleConnections()
-	body, err := testsalt.AwaitEvent(t, events, "salt/engines/hook/deploy").Map()
-	if err != nil || body.Text("body") != "x" {
+	body, err := testsalt.AwaitEvent(t, events, "salt/minion/web1/hook/deploy").Map()
+	if sent, _ := body.Value("data").(*data.Map); err != nil || sent.Text("body") != "x" {
 		t.Errorf("the event is %s, %v", data.Repr(body), err)
 	}
 }

@@ -30,6 +30,7 @@ import (
 	stdsources "github.com/brineproject/brine/pillar/sources/standard"
 	"github.com/brineproject/brine/returners/opener"
 	stdrunners "github.com/brineproject/brine/runners/standard"
+	stdsdb "github.com/brineproject/brine/sdb/standard"
 	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/tops"
 	"github.com/brineproject/brine/transport"
@@ -129,7 +130,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 		EventSinks: saltmaster.EventSinks(cfg), Engines: stdengines.Engines(), Login: stdauth.Open,
 		Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins,
 		States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: saltmaster.Brought(own),
-		Sources: stdsources.Sources(), Tops: tops.Sources(), Log: m.Log,
+		Sources: stdsources.Sources(), Tops: tops.Sources(), SDB: stdsdb.Plugins(), Log: m.Log,
 	}); err != nil {
 		t.Fatal(err)
 	}
