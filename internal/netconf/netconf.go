@@ -10,6 +10,7 @@ import (
 	"context"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -253,7 +254,11 @@ func lower(settings *data.Map) *data.Map {
 }
 
 // Write writes a file and keeps the mode and the owner of an existing one. mode is that of a new one.
+// A link stays, and the file that it names is written: /etc/resolv.conf often is one.
 func Write(path, text string, mode os.FileMode) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	o := atomicfile.Options{Keep: true}
 	if _, err := os.Stat(path); err != nil {
 		o = atomicfile.Options{Mode: mode}

@@ -1,6 +1,8 @@
 package netconf
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -49,5 +51,30 @@ func TestQuotes(t *testing.T) {
 		if got := Unquoted(in); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
+	}
+}
+
+// A link stays a link, and the file that it names changes. A missing file is made.
+func TestWriteFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "run-resolv.conf"), filepath.Join(dir, "resolv.conf")
+	if err := os.WriteFile(target, []byte("old\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("run-resolv.conf", link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{link: 0o640, filepath.Join(dir, "new"): 0o644} {
+		if err := Write(path, "new\n", 0o644); err != nil {
+			t.Fatal(err)
+		}
+		src, err := os.ReadFile(path)
+		info, statErr := os.Stat(path)
+		if err != nil || statErr != nil || string(src) != "new\n" || info.Mode().Perm() != want {
+			t.Errorf("%s has %q, %v, %v, %v", path, src, info, err, statErr)
+		}
+	}
+	if name, err := os.Readlink(link); err != nil || name != "run-resolv.conf" {
+		t.Errorf("the link leads to %q, %v", name, err)
 	}
 }
