@@ -59,9 +59,34 @@ func TestOperands(t *testing.T) {
 	if data.Repr(shell.Ran) != "[]" {
 		t.Errorf("it ran %s", data.Repr(shell.Ran))
 	}
-	for _, bad := range []string{"drop\nflush ruleset", "-f x"} {
+	for _, bad := range []string{"drop\nflush ruleset", "-f x", "drop; flush ruleset", "drop;", "accept # all",
+		"tcp dport { 22, 80", "drop } flush ruleset", "} {", `log prefix 'a" ; flush ruleset; "b'`,
+		`log prefix "a\" ; flush ruleset"`, `drop \; flush ruleset`, `log prefix "a`,
+		`log prefix \"a\" ; flush ruleset`, `log prefix \"a;b`, `log prefix \"a"\"; flush ruleset; "`, `drop \`} {
 		if got, err := words(bad); err == nil {
 			t.Errorf("%q has the words %q", bad, got)
+		}
+	}
+}
+
+// Quotes stay around what nft would read as its own, and only there.
+func TestWords(t *testing.T) {
+	for rule, want := range map[string]string{
+		"tcp dport { 22, 80 } accept":                "tcp dport { 22, 80 } accept",
+		"tcp dport {22,80}  accept":                  "tcp dport {22,80} accept",
+		`log prefix \"a ; b\" drop`:                  `log prefix "a ; b" drop`,
+		`iifname "eth0" accept`:                      "iifname eth0 accept",
+		`log prefix "two words" drop`:                `log prefix "two words" drop`,
+		`log prefix "a;b" drop`:                      `log prefix "a;b" drop`,
+		`log prefix '; flush ruleset' drop`:          `log prefix "; flush ruleset" drop`,
+		`log prefix "{a" log prefix "b}" drop`:       `log prefix "{a" log prefix "b}" drop`,
+		`accept comment "#1"`:                        `accept comment "#1"`,
+		`iifname {"a b","c"} counter`:                `iifname {"a b",c} counter`,
+		`log prefix "a\\b c" log group 2 comment ""`: `log prefix "a\b c" log group 2 comment `,
+		"comment 'Größe' drop":                       "comment Größe drop",
+	} {
+		if got, err := words(rule); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, want %s", rule, got, err, want)
 		}
 	}
 }

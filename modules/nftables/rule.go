@@ -2,6 +2,8 @@ package nftables
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +37,9 @@ func (a ruleArgs) named(in string) string {
 		" in family " + data.Str(a.Family)
 }
 
-// words returns the words of a rule for nft. A word with blanks gets its quotes back.
+// words returns the words of a rule for nft. What was in quotes gets them back if it has blanks or
+// characters that nft would read as its own. Such characters outside of quotes are refused: after a
+// semicolon nft reads another command.
 func words(rule any) ([]string, error) {
 	text := data.Str(rule)
 	if strings.ContainsAny(text, "\n\r\x00") {
@@ -48,12 +52,104 @@ func words(rule any) ([]string, error) {
 	if err != nil {
 		return nil, loader.Execution("read the rule %s: %w", text, err)
 	}
-	for i, word := range all {
-		if strings.ContainsAny(word, " \t") {
-			all[i] = `"` + word + `"`
+	s := scanner{rest: text}
+	if err := s.scan(); err != nil {
+		return nil, loader.Execution("read the rule %s: %w", text, err)
+	}
+	return s.words, nil
+}
+
+// A scanner splits a rule into words as process.Words does, and knows what was in quotes.
+type scanner struct {
+	rest  string
+	words []string
+	word  strings.Builder
+	begun bool
+	depth int // open braces
+}
+
+func (s *scanner) scan() error {
+	for s.rest != "" {
+		c := s.rest[0]
+		s.rest = s.rest[1:]
+		var err error
+		switch c {
+		case ' ', '\t':
+			s.end()
+			continue
+		case '"', '\'':
+			err = s.quoted(c)
+		case '\\':
+			err = s.escaped()
+		default:
+			err = s.bare(c)
+		}
+		if err != nil {
+			return err
+		}
+		s.begun = true
+	}
+	s.end()
+	if s.depth != 0 {
+		return errors.New("a brace is not closed")
+	}
+	return nil
+}
+
+func (s *scanner) end() {
+	if s.begun {
+		s.words = append(s.words, s.word.String())
+		s.word.Reset()
+		s.begun = false
+	}
+}
+
+// bare adds a character outside of quotes.
+func (s *scanner) bare(c byte) error {
+	switch c {
+	case ';', '#':
+		return fmt.Errorf("the character %c outside of quotes", c)
+	case '{':
+		s.depth++
+	case '}':
+		if s.depth--; s.depth < 0 {
+			return errors.New("a brace is not opened")
 		}
 	}
-	return all, nil
+	return s.word.WriteByte(c)
+}
+
+// escaped adds a text between \" and \", as rules for Salt have it: Salt drops other quotation marks.
+func (s *scanner) escaped() error {
+	text, rest, ok := strings.Cut(strings.TrimPrefix(s.rest, `"`), `\"`)
+	if !ok || s.rest[0] != '"' || strings.ContainsAny(text, `"'\`) {
+		return errors.New("a backslash outside of quotes")
+	}
+	s.word.WriteString(`"` + text + `"`)
+	s.rest = rest
+	return nil
+}
+
+// quoted adds what follows an opening quotation mark. nft has no way to write a quotation mark in a text.
+func (s *scanner) quoted(mark byte) error {
+	var text strings.Builder
+	for s.rest != "" && s.rest[0] != mark {
+		if mark == '"' && len(s.rest) > 1 && s.rest[0] == '\\' && strings.ContainsRune(`"\`, rune(s.rest[1])) {
+			s.rest = s.rest[1:]
+		}
+		text.WriteByte(s.rest[0])
+		s.rest = s.rest[1:]
+	}
+	s.rest = strings.TrimPrefix(s.rest, string(mark))
+	switch {
+	case strings.Contains(text.String(), `"`):
+		return errors.New("a quotation mark in quotes")
+	case strings.ContainsAny(text.String(), " \t;{}#"):
+		s.word.WriteString(`"` + text.String() + `"`)
+	default:
+		s.word.WriteString(text.String())
+	}
+	return nil
 }
 
 // check returns whether a chain has a rule, as result.
