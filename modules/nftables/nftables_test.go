@@ -91,6 +91,23 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// A rule is found by its whole line, not by its end.
+func TestHandleOf(t *testing.T) {
+	list := "table ip filter {\n\tchain input { # handle 1\n" +
+		"\t\tip saddr 192.0.2.4 drop # handle 4\n" +
+		"\t\ttcp dport { 22, 80 } counter packets 3 bytes 9 accept # handle 5\n" +
+		"\t\tdrop # handle 6\n\t\tlog prefix \"a # handle 9\" # handle 7\n\t}\n}\n"
+	for rule, want := range map[string]string{
+		"drop": "6", "ip saddr 192.0.2.4 drop": "4", "accept": "", "counter accept": "",
+		"tcp dport {80,22} counter accept": "5", `log prefix "a # handle 9"`: "7", `log prefix "a`: "",
+		"4 drop": "", "": "",
+	} {
+		if got := handleOf(list, rule); got != want {
+			t.Errorf("%q has the handle %q, want %q", rule, got, want)
+		}
+	}
+}
+
 // TestRules changes real rules in a network of its own.
 func TestRules(t *testing.T) {
 	if !need.Network(t, "nft") {

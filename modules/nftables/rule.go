@@ -188,13 +188,13 @@ func (m *module) find(ctx context.Context, a ruleArgs) (result *data.Map, handle
 	return answer(false, a.named(" in ")+" does not exist"), "", nil
 }
 
-// handleOf returns the handle of a rule in the list of a chain, "" if it is not there. As in Salt, a
-// rule that ends in the words is enough.
+// handleOf returns the handle of a rule in the list of a chain, "" if it is not there. The whole line
+// counts. For Salt a rule that ends in the words is enough, so that it deletes the wrong one.
 func handleOf(list, rule string) string {
 	for line := range strings.SplitSeq(list, "\n") {
-		text, handle, ok := strings.Cut(line, " # handle ")
-		if ok && (strings.HasSuffix(text, rule) || plain(text) == plain(rule)) {
-			return strings.TrimSpace(handle)
+		i := strings.LastIndex(line, " # handle ")
+		if i >= 0 && plain(line[:i]) == plain(rule) {
+			return strings.TrimSpace(line[i+len(" # handle "):])
 		}
 	}
 	return ""
