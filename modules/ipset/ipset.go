@@ -246,6 +246,9 @@ func (m *module) listSets(ctx context.Context, _ familyArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ran.Retcode != 0 {
+		return nil, failed(ran, "list", "-t")
+	}
 	sets := []any{}
 	for block := range strings.SplitSeq(ran.Stdout, "\n\n") {
 		sets = append(sets, fields(block))
@@ -267,22 +270,43 @@ func fields(text string) *data.Map {
 	return all
 }
 
+// list runs ipset to list a set, and reports whether the set exists. Another failure is an error: it
+// tells nothing of the set.
+func (m *module) list(ctx context.Context, command []string, name any) (text string, found bool, err error) {
+	ran, err := m.run(ctx, command, data.Str(name))
+	switch {
+	case err != nil:
+		return "", false, err
+	case ran.Retcode == 0:
+		return ran.Stdout, true, nil
+	case strings.Contains(ran.Stdout+ran.Stderr, "The set with the given name does not exist"):
+		return "", false, nil
+	}
+	return "", false, failed(ran, append(command, data.Str(name))...)
+}
+
+// failed returns the error for a command that ends with a code.
+func failed(ran calls.Ran, command ...string) error {
+	return loader.Execution("ipset %s: code %d: %s", strings.Join(command, " "), ran.Retcode,
+		strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
+}
+
 // info returns what ipset reports of a set, nil if it does not exist.
 func (m *module) info(ctx context.Context, name any) (*data.Map, error) {
-	ran, err := m.run(ctx, []string{"list", "-t"}, data.Str(name))
-	if err != nil || ran.Retcode > 0 {
+	text, found, err := m.list(ctx, []string{"list", "-t"}, name)
+	if err != nil || !found {
 		return nil, err
 	}
-	return fields(ran.Stdout), nil
+	return fields(text), nil
 }
 
 // members returns the entries of a set.
 func (m *module) members(ctx context.Context, name any) ([]string, error) {
-	ran, err := m.run(ctx, []string{"list"}, data.Str(name))
-	if err != nil || ran.Retcode > 0 {
+	out, _, err := m.list(ctx, []string{"list"}, name)
+	if err != nil {
 		return nil, err
 	}
-	_, text, ok := strings.Cut(ran.Stdout, "Members:\n")
+	_, text, ok := strings.Cut(out, "Members:\n")
 	if !ok || text == "" {
 		return nil, nil
 	}

@@ -56,6 +56,33 @@ func TestOperands(t *testing.T) {
 	}
 }
 
+// A list that fails is an error and not a set that does not exist.
+func TestFailedLists(t *testing.T) {
+	program(t)
+	list := data.NewMap("retcode", int64(0), "stdout", "Name: s\nType: hash:ip\nHeader: x", "stderr", "")
+	denied := data.NewMap("retcode", int64(1), "stdout", "ipset v7.17: Kernel error received: Operation not permitted",
+		"stderr", "")
+	shell := &replay.Shell{}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, answers := range []*data.Map{
+		data.NewMap("ipset list -t s", denied, "ipset list -t", denied),
+		data.NewMap("ipset list -t s", list, "ipset list s", denied),
+	} {
+		shell.Answers = answers
+		for fun, args := range map[string][]any{"check_set": {"s"}, "check": {"s", "1.2.3.4"},
+			"add": {"s", "1.2.3.4"}, "list_sets": nil, "rename_set": {"s", "n"}, "delete": {"s", "1.2.3.4"}} {
+			got, err := r.Invoke(t.Context(), "ipset."+fun, args, nil)
+			if err == nil && (fun == "check" || fun == "add" || fun == "list_sets" ||
+				data.Equal(answers.Value("ipset list -t s"), denied)) {
+				t.Errorf("%s gives %s with %s", fun, data.Repr(got), data.Repr(answers))
+			}
+		}
+	}
+}
+
 // TestSets changes real sets in a network of its own.
 func TestSets(t *testing.T) {
 	if !need.Network(t, "ipset") {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -96,6 +97,23 @@ func (m *module) nft(ctx context.Context, argv ...string) (string, error) {
 	return ran.Stdout, err
 }
 
+// absent is what nft prints if a table or a chain does not exist.
+var absent = regexp.MustCompile(`(?m)^Error: (Could not process rule: )?No such file or directory`)
+
+// list runs nft to list something, and returns "" if that does not exist. Another failure is an error:
+// it tells nothing of what there is.
+func (m *module) list(ctx context.Context, argv ...string) (string, error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{"nft"}, argv...)})
+	if err != nil || ran.Retcode == 0 {
+		return ran.Stdout, err
+	}
+	text := strings.TrimSpace(ran.Stdout + "\n" + ran.Stderr)
+	if ran.Retcode == 1 && absent.MatchString(text) {
+		return "", nil
+	}
+	return "", loader.Execution("nft %s: code %d: %s", strings.Join(argv, " "), ran.Retcode, text)
+}
+
 // answer returns the result of most functions.
 func answer(ok bool, comment string) *data.Map { return data.NewMap("comment", comment, "result", ok) }
 
@@ -145,28 +163,33 @@ func (m *module) listTables(ctx context.Context, a familyArgs) (any, error) {
 
 func (m *module) tables(ctx context.Context, family any) ([]any, error) {
 	items, err := m.items(ctx, family, "--json", "--numeric", "--numeric", "--numeric", "list", "tables")
+	if err != nil {
+		return nil, err
+	}
 	tables := []any{}
 	for _, v := range items {
 		if item, ok := v.(*data.Map); ok && item.Has("table") {
 			tables = append(tables, item.Value("table"))
 		}
 	}
-	return tables, err
+	return tables, nil
 }
 
-// items runs nft for a family and returns the list in its JSON, which is empty if there is none.
+// items runs nft for a family and returns the list in its JSON. Text without JSON is an error; Salt
+// takes it for an empty list.
 func (m *module) items(ctx context.Context, family any, argv ...string) ([]any, error) {
 	word, err := familyOf(family)
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.nft(ctx, append(argv, word)...)
+	argv = append(argv, word)
+	out, err := m.list(ctx, argv...)
 	if err != nil || out == "" {
 		return []any{}, err
 	}
 	v, err := pyjson.Load(out)
-	if err != nil { // as Salt, which takes other text for an empty list
-		return []any{}, nil //nolint:nilerr // see above
+	if err != nil {
+		return nil, loader.Execution("nft %s: read the list: %w", strings.Join(argv, " "), err)
 	}
 	all, _ := v.(*data.Map)
 	list, _ := all.Value("nftables").([]any)
@@ -195,7 +218,7 @@ func (m *module) rules(ctx context.Context, family any) ([]string, error) {
 	var rules []string
 	for _, v := range tables {
 		table, _ := v.(*data.Map)
-		out, err := m.nft(ctx, "--numeric", "--numeric", "--numeric", "list", "table", word,
+		out, err := m.list(ctx, "--numeric", "--numeric", "--numeric", "list", "table", word,
 			table.Text("name"))
 		if err != nil {
 			return nil, err
@@ -334,7 +357,7 @@ func (m *module) tableIs(ctx context.Context, table, family any) (*data.Map, err
 	if err := names(table); err != nil {
 		return nil, err
 	}
-	out, err := m.nft(ctx, "list", "tables", word)
+	out, err := m.list(ctx, "list", "tables", word)
 	if err != nil {
 		return nil, err
 	}
@@ -429,7 +452,7 @@ func (m *module) chainIs(ctx context.Context, table, chain, family any) (*data.M
 	if err := names(table, chain); err != nil {
 		return nil, err
 	}
-	out, err := m.nft(ctx, "list", "table", word, data.Str(table))
+	out, err := m.list(ctx, "list", "table", word, data.Str(table))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ func program(t *testing.T) {
 }
 
 // testdata/calls.json has the commands and results of Salt 3006.18 for output of nft 1.0.6. The list
-// of a chain with names instead of numbers is this module's own. Salt looks for a table and a chain once
+// of a chain with names instead of numbers, and the answers that there is nothing, are this module's
+// own. Salt looks for a table and a chain once
 // more before it looks for a rule, so these commands are not compared.
 func TestCalls(t *testing.T) {
 	program(t)
@@ -105,6 +106,62 @@ func TestHandleOf(t *testing.T) {
 		if got := handleOf(list, rule); got != want {
 			t.Errorf("%q has the handle %q, want %q", rule, got, want)
 		}
+	}
+}
+
+// A list that fails is an error and not an empty one: nothing is added, and the saved rules stay.
+// What does not exist is none.
+func TestFailedLists(t *testing.T) {
+	program(t)
+	answer := func(code int64, text string) *data.Map {
+		return data.NewMap("retcode", code, "stdout", "", "stderr", text)
+	}
+	tables := data.NewMap("retcode", int64(0), "stdout", "table ip filter", "stderr", "")
+	file := filepath.Join(t.TempDir(), "nftables")
+	if err := os.WriteFile(file, []byte("old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jsonTables := "nft --json --numeric --numeric --numeric list tables "
+	listed := data.NewMap("retcode", int64(0), "stdout", `{"nftables": [{"table": {"name": "filter"}}]}`, "stderr", "")
+	shell := &replay.Shell{}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := answer(1, "Error: No such file or directory\nlist table ip filter\n              ^^^^^^")
+	for i, c := range []struct {
+		answers *data.Map
+		fun     string
+		args    []any
+		want    string // "" for an error
+	}{
+		{nil, "save", []any{file}, ""},
+		{nil, "check_table", []any{"filter"}, ""},
+		{nil, "new_table", []any{"filter"}, ""},
+		{nil, "get_rules_json", nil, ""},
+		{data.NewMap("nft list tables ip", answer(1, "Error: Operation not permitted")), "check_table",
+			[]any{"filter"}, ""},
+		{data.NewMap("nft list tables ip", answer(127, "nft: libnftables.so.1: No such file or directory")),
+			"check_table", []any{"filter"}, ""},
+		{data.NewMap("nft list tables ip", tables), "check_chain", []any{"filter", "input"}, ""},
+		{data.NewMap("nft list tables ip", tables), "append", []any{"filter", "input", "drop"}, ""},
+		{data.NewMap("nft list table ip filter", gone), "check_chain", []any{"filter", "input"},
+			"{'comment': 'Chain input in table filter in family ipv4 does not exist', 'result': False}"},
+		{data.NewMap(jsonTables+"ip", data.NewMap("retcode", int64(0), "stdout", "x", "stderr", "")), "list_tables",
+			nil, ""},
+		{data.NewMap(jsonTables+"ip", listed), "get_rules", nil, ""},
+	} {
+		shell.Answers = c.answers
+		got, err := r.Invoke(t.Context(), "nftables."+c.fun, c.args, nil)
+		if (c.want == "") != (err != nil) || err == nil && data.Repr(got) != c.want {
+			t.Errorf("%d: %s gives %s, %v", i, c.fun, data.Repr(got), err)
+		}
+		if text := data.Repr(shell.Ran); strings.Contains(text, "'add'") {
+			t.Errorf("%d: it runs %s", i, text)
+		}
+	}
+	if src, err := os.ReadFile(file); err != nil || string(src) != "old\n" {
+		t.Errorf("saved are %q, %v", src, err)
 	}
 }
 

@@ -176,7 +176,7 @@ func (m *module) find(ctx context.Context, a ruleArgs) (result *data.Map, handle
 		return nil, "", err
 	}
 	for _, options := range [][]string{{"--handle", "--numeric", "--numeric", "--numeric"}, {"--handle"}} {
-		out, err := m.nft(ctx, append(options, "list", "chain", word, data.Str(a.Table),
+		out, err := m.list(ctx, append(options, "list", "chain", word, data.Str(a.Table),
 			data.Str(a.Chain))...)
 		if err != nil {
 			return nil, "", err
