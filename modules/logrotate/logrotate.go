@@ -70,40 +70,86 @@ func (c *conf) read(file string) error {
 	return c.parse(string(src))
 }
 
-// parse reads the lines of a file. A block sets its names to a dictionary.
+// A part is what a line of a configuration is.
+type part int
+
+const (
+	nothing part = iota // an empty line, or a comment
+	opening             // the start of a block
+	closing             // its end
+	script              // a line of a script with its end
+	setting
+)
+
+// A reader tells what the lines of a configuration are. Braces in scripts are the shell's.
+type reader struct {
+	words    []string // those of the line
+	names    []string // the names of the block
+	before   []string // the setting before the line, which names a block whose brace has its own line
+	inside   bool     // in a block
+	inScript bool
+}
+
+// next reads a line.
+func (r *reader) next(line string) part {
+	r.words = strings.Fields(line)
+	if len(r.words) == 0 || strings.HasPrefix(r.words[0], "#") {
+		return nothing
+	}
+	if r.inScript {
+		r.inScript = r.words[0] != "endscript"
+		return script
+	}
+	brace := slices.IndexFunc(r.words, func(word string) bool { return strings.HasSuffix(word, "{") })
+	switch {
+	case brace >= 0 && slices.Contains(r.words[brace:], "}"): // a block in one line, which has no names
+		r.names, r.before, r.inside = nil, nil, false
+		return nothing
+	case brace >= 0:
+		r.names = slices.Clone(r.words[:brace])
+		if name := strings.TrimSuffix(r.words[brace], "{"); name != "" {
+			r.names = append(r.names, name)
+		}
+		if len(r.names) == 0 {
+			r.names = r.before
+		}
+		r.inside = true
+		return opening
+	case len(r.words) == 1 && r.words[0] == "}":
+		r.before, r.inside = nil, false
+		return closing
+	}
+	r.before, r.inScript = r.words, slices.Contains(scripts(), r.words[0])
+	return setting
+}
+
+// parse reads the lines of a file. A block sets its names to a dictionary. As in Salt, the lines of a
+// script are settings too, but they replace no setting of the block.
 func (c *conf) parse(text string) error {
-	var names, before []string
-	block := (*data.Map)(nil)
+	block, own := c.settings, map[string]bool{}
+	var r reader
 	for line := range strings.SplitSeq(text, "\n") {
-		words := strings.Fields(line)
-		opens, closes := strings.Contains(line, "{"), strings.Contains(line, "}")
-		switch {
-		case len(words) == 0 || strings.HasPrefix(words[0], "#"):
-			continue
-		case opens && !closes:
-			if names = words[:len(words)-1]; len(names) == 0 {
-				names = before
-			}
-			block = &data.Map{}
-			continue
-		case closes:
-			for _, name := range names {
+		switch kind := r.next(line); kind {
+		case opening:
+			block, own = &data.Map{}, map[string]bool{}
+		case closing:
+			for _, name := range r.names {
 				c.settings.Set(name, block)
 			}
-			names, block = nil, nil
-			continue
-		}
-		if words[0] == "include" && len(words) > 1 {
-			if err := c.include(words[1]); err != nil {
-				return err
+			r.names, block, own = nil, c.settings, map[string]bool{}
+		case setting:
+			if r.words[0] == "include" && len(r.words) > 1 {
+				if err := c.include(r.words[1]); err != nil {
+					return err
+				}
+			}
+			own[r.words[0]] = true
+			block.Set(r.words[0], value(r.words[1:]))
+		case script:
+			if !own[r.words[0]] {
+				block.Set(r.words[0], value(r.words[1:]))
 			}
 		}
-		before = words
-		key := c.settings
-		if block != nil {
-			key = block
-		}
-		key.Set(words[0], value(words[1:]))
 	}
 	return nil
 }
@@ -312,16 +358,10 @@ func line(name string, v any) (string, bool) {
 // edited returns a configuration with a setting outside of blocks. A new one becomes the first line.
 func edited(text, key string, v any) string {
 	wanted, keep := line(key, v)
-	lines, found, inside := strings.SplitAfter(text, "\n"), false, false
+	lines, found := strings.SplitAfter(text, "\n"), false
+	var r reader
 	for i, l := range lines {
-		words := strings.Fields(l)
-		switch {
-		case len(words) == 0 || strings.HasPrefix(words[0], "#"):
-		case strings.Contains(l, "{"):
-			inside = !strings.Contains(l, "}")
-		case strings.Contains(l, "}"):
-			inside = false
-		case !inside && words[0] == key:
+		if r.next(l) == setting && !r.inside && r.words[0] == key {
 			lines[i], found = "", true
 			if keep {
 				lines[i] = wanted + "\n"
@@ -341,31 +381,19 @@ func editedBlock(text, key, name string, v any) string {
 	if wanted != "" {
 		wanted = "    " + wanted + "\n"
 	}
-	var before []string
-	lines, inside, found, script := strings.SplitAfter(text, "\n"), false, false, false
+	lines, found := strings.SplitAfter(text, "\n"), false
+	var r reader
 	for i, l := range lines {
-		words := strings.Fields(l)
-		switch {
-		case len(words) == 0 || strings.HasPrefix(words[0], "#"):
-		case strings.Contains(l, "{") && !strings.Contains(l, "}"):
-			names := words[:len(words)-1]
-			if len(names) == 0 {
-				names = before
-			}
-			inside = slices.Contains(names, key)
-		case strings.Contains(l, "}"):
-			if inside && !found && keep {
+		kind := r.next(l)
+		switch here := slices.Contains(r.names, key); {
+		case kind == closing && here:
+			if !found && keep {
 				lines[i] = wanted + l
 			}
-			if inside {
-				return strings.Join(lines, "")
-			}
-		case inside && !script && words[0] == name:
+			return strings.Join(lines, "")
+		case kind == setting && here && r.inside && r.words[0] == name:
 			lines[i], found = wanted, true
-		case inside:
-			script = script && words[0] != "endscript" || slices.Contains(scripts(), words[0])
 		}
-		before = words
 	}
 	if !keep {
 		return text

@@ -108,6 +108,53 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestScripts has braces in scripts, and in the names of files: they open and end no block.
+func TestScripts(t *testing.T) {
+	const text = `/var/log/x.log /var/log/{a,b}.log {
+    rotate 4
+    postrotate
+        kill -HUP $(cat ${PIDFILE})
+        f() {
+            rotate 9
+        }
+        }
+    endscript
+    daily
+}
+weekly
+`
+	conf := filepath.Join(t.TempDir(), "conf")
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "/var/log/x.log"
+	for _, tt := range []struct {
+		args      []any
+		old, text string
+	}{
+		{[]any{name, "size", "1k"}, "    daily\n", "    daily\n    size 1k\n"},
+		{[]any{name, "rotate", int64(2)}, "rotate 4", "rotate 2"},
+		{[]any{name, "daily", false}, "    daily\n", ""},
+		{[]any{"rotate", int64(3)}, "/var", "rotate 3\n/var"},
+		{[]any{"weekly", false}, "weekly\n", ""},
+	} {
+		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kwargs := data.NewMap("conf_file", conf)
+		for i := range 2 {
+			got, err := r.Invoke(t.Context(), "logrotate.set", tt.args, kwargs)
+			now, readErr := os.ReadFile(conf)
+			if want := strings.Replace(text, tt.old, tt.text, 1); err != nil || got != true ||
+				readErr != nil || string(now) != want {
+				t.Errorf("%s run %d: %v, %v, %v\n%s\nwant\n%s", data.Repr(tt.args), i, got, err, readErr, now,
+					want)
+			}
+		}
+	}
+}
+
 // logrotate reads what set writes.
 func TestProgram(t *testing.T) {
 	need.Program(t, "logrotate")
