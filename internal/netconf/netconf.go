@@ -223,6 +223,7 @@ func ethtoolSwitches(found, params *data.Map, iface string, names ...string) err
 }
 
 // Routes returns the routes among the settings of an interface, with names of options in lower case.
+// Their values are addresses and numbers: they become words of scripts for the shell.
 func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 	listed, ok := lower(settings).Get("routes")
 	list, is := listed.([]any)
@@ -237,9 +238,44 @@ func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 			return nil, Attribute("Invalid option -- Route interface: %s, Option: ipaddr, "+
 				"Expected: [the network of each route]", iface)
 		}
+		if err := checkRoute(iface, route); err != nil {
+			return nil, err
+		}
 		routes = append(routes, route)
 	}
 	return routes, nil
+}
+
+var (
+	lengths = regexp.MustCompile(`^([0-9]{1,3}|-)$`) // SUSE's files have - for none
+	metrics = regexp.MustCompile(`^[0-9]{1,10}$`)
+)
+
+// checkRoute returns an error for a route with a value that is none of a route.
+func checkRoute(iface string, route *data.Map) error {
+	isAddress := func(text string) bool {
+		ip, err := netip.ParseAddr(text)
+		return err == nil && ip.Zone() == ""
+	}
+	isNetwork := func(text string) bool {
+		_, err := netip.ParsePrefix(text)
+		return err == nil || text == "default" || isAddress(text)
+	}
+	for _, c := range []struct {
+		option, expected string
+		good             func(string) bool
+	}{
+		{"ipaddr", "address, network or default", isNetwork},
+		{"netmask", "netmask or length", func(s string) bool { return lengths.MatchString(s) || isAddress(s) }},
+		{"gateway", "address", func(s string) bool { return s == "-" || isAddress(s) }},
+		{"metric", "integer", metrics.MatchString},
+	} {
+		if v := route.Value(c.option); data.Truth(v) && !c.good(data.Str(v)) {
+			return Attribute("Invalid option -- Route interface: %s, Option: %s, Value: %s, Expected: [%s]", iface,
+				c.option, data.Repr(v), c.expected)
+		}
+	}
+	return nil
 }
 
 // Lower returns settings with their names in lower case.

@@ -3,6 +3,7 @@ package netconf
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -76,5 +77,30 @@ func TestWriteFollowsLinks(t *testing.T) {
 	}
 	if name, err := os.Readlink(link); err != nil || name != "run-resolv.conf" {
 		t.Errorf("the link leads to %q, %v", name, err)
+	}
+}
+
+// What is no address or number in a route is an error that names it, as it would be part of a script.
+func TestRoutes(t *testing.T) {
+	for _, c := range []struct {
+		option string
+		v      any
+		good   bool
+	}{
+		{"ipaddr", "10.0.0.0", true}, {"ipaddr", "10.0.0.0/8", true}, {"ipaddr", "2001:db8::/32", true},
+		{"ipaddr", "default", true}, {"ipaddr", "0.0.0.0/0", true}, {"ipaddr", "1.1.1.1; reboot", false},
+		{"ipaddr", "$(reboot)", false}, {"ipaddr", "fe80::1%$(reboot)", false},
+		{"netmask", "255.255.255.0", true}, {"netmask", "24", true}, {"netmask", int64(24), true},
+		{"netmask", "-", true}, {"netmask", "24;reboot", false}, {"netmask", "24 ", false},
+		{"gateway", "10.0.0.1", true}, {"gateway", "fe80::1", true}, {"gateway", "fe80::1%`x`", false},
+		{"gateway", "10.0.0.1 dev x", false}, {"metric", int64(5), true}, {"metric", "5", true},
+		{"metric", "5 | x", false}, {"metric", true, false}, {"metric", []any{"x"}, false},
+	} {
+		route := data.NewMap("ipaddr", "10.0.0.0")
+		route.Set(c.option, c.v)
+		_, err := Routes("eth0", data.NewMap("routes", []any{route}))
+		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), data.Repr(c.v)) {
+			t.Errorf("%s %s: %v", c.option, data.Repr(c.v), err)
+		}
 	}
 }
