@@ -4,7 +4,8 @@
 // Differences from Salt: operands that mdadm would read as options are refused, and so are line ends;
 // raid.stop returns True if mdadm succeeds, and Salt's if it fails; unreadable parts of mdadm's
 // output are skipped; raid.destroy takes the name of an array literally when it edits the
-// configuration.
+// configuration; a failing mdadm is an error of raid.list, raid.examine, raid.destroy and
+// raid.save_config, except that a device without a superblock has an empty result.
 package raid
 
 import (
@@ -64,13 +65,27 @@ func (m *module) succeeds(ctx context.Context, argv ...string) (bool, error) {
 	return calls.Succeeds(ctx, m.env, calls.Run{Argv: argv})
 }
 
+// output returns the output of mdadm. A failure is an error, except one with the accepted message.
+func (m *module) output(ctx context.Context, accepted string, r calls.Run) (string, error) {
+	ran, err := calls.RunAll(ctx, m.env, r)
+	if err == nil && ran.Retcode != 0 && (accepted == "" || !strings.Contains(ran.Stderr, accepted)) {
+		err = loader.Execution("%s: code %d: %s", strings.Join(r.Argv, " "), ran.Retcode, ran.Stderr)
+	}
+	return ran.Stdout, err
+}
+
+// scan returns what mdadm reports of all arrays.
+func (m *module) scan(ctx context.Context) (string, error) {
+	return m.output(ctx, "", calls.Run{Argv: []string{"mdadm", "--detail", "--scan"}})
+}
+
 // list returns the RAID arrays by their devices, each with what mdadm reports of it.
 //
 // CLI Example:
 //
 //	salt '*' raid.list
 func (m *module) list(ctx context.Context, _ noArgs) (*data.Map, error) {
-	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{"mdadm", "--detail", "--scan"}})
+	out, err := m.scan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +159,7 @@ func detailed(text, device string) *data.Map {
 }
 
 // destroy stops a RAID array, and removes the superblocks of its members and its line in mdadm's
-// configuration. It returns whether the array is gone.
+// configuration. It returns whether the array is gone. Superblocks that stay are an error.
 //
 // CLI Example:
 //
@@ -166,8 +181,10 @@ func (m *module) destroy(ctx context.Context, a deviceArgs) (any, error) {
 		for _, v := range details.Value("members").(*data.Map).All() {
 			argv = append(argv, v.(*data.Map).Text("device"))
 		}
-		if _, err := m.succeeds(ctx, argv...); err != nil {
-			return nil, err
+		if len(argv) > 2 {
+			if _, err := m.output(ctx, "", calls.Run{Argv: argv}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	_, err = m.env.Call(ctx, "file.replace",
@@ -284,7 +301,7 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 //
 //	salt '*' raid.save_config
 func (m *module) saveConfig(ctx context.Context, _ noArgs) (any, error) {
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"mdadm", "--detail", "--scan"}})
+	out, err := m.scan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +387,8 @@ type examineArgs struct {
 	Quiet  any `default:"False"`
 }
 
-// examine returns what the superblock of a member of a RAID array holds.
+// examine returns what the superblock of a member of a RAID array holds: nothing for a device that
+// has none. A device that mdadm cannot read is an error.
 //
 // quiet
 //
@@ -383,8 +401,8 @@ func (m *module) examine(ctx context.Context, a examineArgs) (any, error) {
 	if err := plain(a.Device); err != nil {
 		return nil, err
 	}
-	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{"mdadm", "-Y", "-E", a.Device},
-		IgnoreRetcode: data.Truth(a.Quiet)})
+	out, err := m.output(ctx, "No md superblock detected",
+		calls.Run{Argv: []string{"mdadm", "-Y", "-E", a.Device}, IgnoreRetcode: data.Truth(a.Quiet)})
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,16 @@ func (m *module) add(ctx context.Context, name string, devices []any, added *[]a
 }
 
 func (m *module) arrays(ctx context.Context) (*data.Map, error) {
-	return change.Ask[*data.Map](ctx, m.env, "raid.list", nil, nil)
+	arrays, err := change.Ask[*data.Map](ctx, m.env, "raid.list", nil, nil)
+	return arrays, failure(err)
+}
+
+// failure makes a failing mdadm the comment of the state.
+func failure(err error) error {
+	if loader.KindOf(err) == loader.KindExecution {
+		return change.Reason(err.Error())
+	}
+	return err
 }
 
 // look reads the array, and the superblocks of the devices.
@@ -220,7 +229,7 @@ func (m *module) look(ctx context.Context, a presentArgs) (array, error) {
 		block, err := change.Ask[*data.Map](ctx, m.env, "raid.examine", []any{device},
 			data.NewMap("quiet", true))
 		if err != nil {
-			return now, err
+			return now, failure(err)
 		}
 		if uuid, ok := block.Get("MD_UUID"); ok {
 			by.Set(uuid, append(data.ListOf(by.Value(uuid)), device))
@@ -262,7 +271,7 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 		},
 		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap(a.Name, "destroyed")) },
 		Apply: func(ctx context.Context, _ bool) error {
-			return change.Do(ctx, m.env, "raid.destroy", []any{a.Name}, nil)
+			return failure(change.Do(ctx, m.env, "raid.destroy", []any{a.Name}, nil))
 		},
 		Changed: func(bool, bool) *data.Map { return nil }, // as in Salt
 		Silent:  true,
