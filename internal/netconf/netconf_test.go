@@ -104,3 +104,21 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 }
+
+// A value that a shell would run or that ends its quote is refused.
+func TestFileRefuses(t *testing.T) {
+	for _, c := range []struct {
+		quote, value string
+		good         bool
+	}{
+		{`"`, "a b", true}, {`"`, `a"b`, false}, {`"`, "$(x)", false}, {`"`, "`x`", false}, {`"`, `a\`, false},
+		{"'", `{"a": "$b"}`, true}, {"'", "a'b", false}, {"", "web1", true}, {"", "web1 reboot", false},
+		{"", `"a b"`, true}, {"", `"$(x)"`, false}, {"", "a;b", false},
+	} {
+		f := &File{}
+		f.Put("X", c.quote, c.value)
+		if _, err := f.Text(); (err == nil) != c.good {
+			t.Errorf("%s%s: %v", c.quote, c.value, err)
+		}
+	}
+}

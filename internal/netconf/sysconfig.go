@@ -398,10 +398,28 @@ func Quoted(quote string, pairs ...string) []Line {
 }
 
 // A File collects the text of a file.
-type File struct{ b strings.Builder }
+type File struct {
+	b   strings.Builder
+	bad error // the first value that is refused
+}
 
-// Put adds an entry.
+// Put adds an entry. Shells read these files: Text refuses a value that does not end with its quote, or
+// that a shell would expand.
 func (f *File) Put(name, quote, value string) {
+	inner, special := value, "\"$`\\"
+	switch quote {
+	case "'":
+		special = "'"
+	case "":
+		if inner, _ = Unquoted(value).(string); inner == value {
+			special += "' \t;&|<>()"
+		} else if Quote(value) == "'" {
+			special = "'"
+		}
+	}
+	if f.bad == nil && strings.ContainsAny(inner, special) {
+		f.bad = Attribute("the value %s of %s has characters that a shell reads", data.Repr(value), name)
+	}
 	f.b.WriteString(name + "=" + quote + value + quote + "\n")
 }
 
@@ -414,7 +432,10 @@ func (f *File) Add(values *data.Map, lines []Line) {
 	}
 }
 
-// String returns the text.
+// Text returns the text of a file for shells.
+func (f *File) Text() (string, error) { return f.b.String(), f.bad }
+
+// String returns the text without a check of its values.
 func (f *File) String() string { return f.b.String() }
 
 // Words returns the items of a list, or the words of a text. For a text, Salt's templates take its
@@ -454,13 +475,14 @@ func ReadLines(path string) []any {
 }
 
 // Config returns the entries NAME=value of a file, with names in lower case.
+// Blanks before a value are dropped: a shell would run what follows them.
 func Config(path string) *data.Map {
 	found := data.NewMap()
 	for _, v := range ReadLines(path) {
 		line := strings.TrimSpace(v.(string))
 		name, value, ok := strings.Cut(line, "=")
 		if ok && !strings.HasPrefix(line, "!") && !strings.HasPrefix(line, "#") {
-			found.Set(strings.ToLower(strings.TrimRight(name, " \t")), value)
+			found.Set(strings.ToLower(strings.TrimRight(name, " \t")), strings.TrimLeft(value, " \t"))
 		}
 	}
 	return found

@@ -135,7 +135,10 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 		return nil, netconf.Attribute("release %s has no files for interfaces in %s",
 			data.Str(m.env.GrainsNow().Value("osrelease")), scripts)
 	}
-	text := interfaceText(values)
+	text, err := interfaceText(values)
+	if err != nil {
+		return nil, err
+	}
 	if test {
 		return netconf.Lines(text), nil
 	}
@@ -316,7 +319,10 @@ func (m *module) buildNetworkSettings(_ context.Context, a settingsArgs) (any, e
 	if err != nil {
 		return nil, err
 	}
-	text := networkText(values)
+	text, err := networkText(values)
+	if err != nil {
+		return nil, err
+	}
 	if data.Truth(params.Value("test")) {
 		return netconf.Lines(text), nil
 	}

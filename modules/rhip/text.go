@@ -45,7 +45,7 @@ func join(parts ...[]netconf.Line) []netconf.Line {
 }
 
 // interfaceText returns the file of an interface.
-func interfaceText(v *data.Map) string {
+func interfaceText(v *data.Map) (string, error) {
 	f := &netconf.File{}
 	f.Put("DEVICE", `"`, v.Text("name"))
 	f.Add(v, device)
@@ -80,7 +80,7 @@ func interfaceText(v *data.Map) string {
 	for i, server := range netconf.Words(v.Value("dns")) {
 		f.Put("DNS"+strconv.Itoa(i+1), `"`, server)
 	}
-	return f.String()
+	return f.Text()
 }
 
 // routeCommands returns routes as arguments of ip route.
@@ -125,7 +125,7 @@ func routeEntries(_ string, routes []*data.Map) string {
 }
 
 // networkText returns /etc/sysconfig/network.
-func networkText(v *data.Map) string {
+func networkText(v *data.Map) (string, error) {
 	f := &netconf.File{}
 	f.Add(v, netconf.Quoted("", "NETWORKING", "networking", "NETWORKING_IPV6", "networking_ipv6", "HOSTNAME",
 		"hostname", "GATEWAY", "gateway", "GATEWAYDEV", "gatewaydev", "NISDOMAIN", "nisdomain", "NETWORKDELAY",
@@ -134,5 +134,5 @@ func networkText(v *data.Map) string {
 		f.Put("IPV6INIT", `"`, "yes")
 	}
 	f.Add(v, netconf.Quoted(`"`, "IPV6_DEFAULTGW", "ipv6gateway"))
-	return f.String()
+	return f.Text()
 }

@@ -102,7 +102,7 @@ var (
 )
 
 // interfaceText returns the file of an interface.
-func interfaceText(v *data.Map) string {
+func interfaceText(v *data.Map) (string, error) {
 	f := &netconf.File{}
 	f.Add(v, first)
 	for i, address := range netconf.Words(v.Value("ipaddrs")) {
@@ -120,7 +120,7 @@ func interfaceText(v *data.Map) string {
 		}
 	}
 	f.Add(v, devices)
-	return f.String()
+	return f.Text()
 }
 
 // routesText returns a file of routes.
@@ -181,7 +181,7 @@ func networkValues(params, current *data.Map) *data.Map {
 }
 
 // networkText returns the settings of the system.
-func networkText(v *data.Map) string {
+func networkText(v *data.Map) (string, error) {
 	f := &netconf.File{}
 	own := v.Clone()
 	for _, key := range []string{"dns", "dns_search"} {
@@ -202,5 +202,5 @@ func networkText(v *data.Map) string {
 		"NETCONFIG_NIS_SETDOMAINNAME", "nis_setdomainname", "NETCONFIG_NIS_STATIC_DOMAIN", "nis_static_domain",
 		"NETCONFIG_NIS_STATIC_SERVERS", "nis_static_servers",
 		"WIRELESS_REGULATORY_DOMAIN", "wireless_regulatory_domain"))
-	return f.String()
+	return f.Text()
 }

@@ -117,7 +117,10 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := interfaceText(values)
+	text, err := interfaceText(values)
+	if err != nil {
+		return nil, err
+	}
 	if test {
 		return netconf.Lines(text), nil
 	}
@@ -252,7 +255,10 @@ func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any,
 	if err != nil {
 		return nil, err
 	}
-	text := networkText(networkValues(netconf.Lower(params), netconf.Config(m.path(settings))))
+	text, err := networkText(networkValues(netconf.Lower(params), netconf.Config(m.path(settings))))
+	if err != nil {
+		return nil, err
+	}
 	if data.Truth(params.Value("test")) {
 		return netconf.Lines(text), nil
 	}
