@@ -121,7 +121,7 @@ func TestOwnSDB(t *testing.T) {
 	r.answers(t, []ownCall{
 		{args: "-l warning config.get other", stdout: `{ "local": "sdb://nothing/key" }`,
 			stderr: "via: sdb://own/key is not resolved: The sdb driver 'sd' does not exist. " +
-				"Available drivers: env, yaml"},
+				"Available drivers: "},
 		{args: "saltutil.sync_sdb", stdout: `{ "local": [ "sdb.sd" ] }`},
 		{args: "config.get via", stdout: `{ "local": { "list": [ { "key": "key", "driver": "sd" }, 1 ] } }`},
 		{args: "config.get state_output", stdout: `{ "local": "found" }`},

@@ -85,7 +85,7 @@ func TestFailedLists(t *testing.T) {
 
 // TestSets changes real sets in a network of its own.
 func TestSets(t *testing.T) {
-	if !need.Network(t, "ipset") {
+	if !need.Network(t, "ipset list") {
 		return
 	}
 	env := &loader.Env{Opts: data.NewMap("id", "web1")}

@@ -167,7 +167,7 @@ func TestFailedLists(t *testing.T) {
 
 // TestRules changes real rules in a network of its own.
 func TestRules(t *testing.T) {
-	if !need.Network(t, "nft") {
+	if !need.Network(t, "nft list ruleset") {
 		return
 	}
 	root := t.TempDir()

@@ -19,7 +19,7 @@ import (
 // runs, and test mode again. own.json has what differs from Salt: rules whose text nft changes,
 // policies, deletions and chains without rules.
 func TestRuns(t *testing.T) {
-	if !need.Network(t, "nft") {
+	if !need.Network(t, "nft list ruleset") {
 		return
 	}
 	root := t.TempDir()

@@ -73,7 +73,7 @@ func Time(t testing.TB, why string) {
 
 // Network runs a test again in a network namespace of its own, where it may set packet filter rules
 // and addresses, and reports whether this is that run. It needs root and the program unshare;
-// filter names programs that must work in such a network.
+// filter has commands that must work in such a network.
 func Network(t *testing.T, filter ...string) bool {
 	t.Helper()
 	return apart(t, space{flag: "-n", variable: "BRINE_OWN_NETWORK", name: "network"}, filter...)
@@ -96,7 +96,7 @@ type space struct {
 // inside is how much earlier than the test a run in a namespace of its own ends, to be reported.
 const inside = 5 * time.Second
 
-// apart runs a test again in a namespace of its own, in which programs must work, and reports whether
+// apart runs a test again in a namespace of its own, in which commands must work, and reports whether
 // this is that run.
 func apart(t *testing.T, s space, works ...string) bool {
 	t.Helper()
@@ -104,10 +104,12 @@ func apart(t *testing.T, s space, works ...string) bool {
 		return true
 	}
 	Root(t, "to make a "+s.name)
-	Program(t, append([]string{"unshare"}, works...)...)
-	for _, name := range works {
-		if out, err := exec.Command("unshare", s.flag, name).CombinedOutput(); err != nil {
-			Missing(t, name+" does not work in a "+s.name+" of its own: "+string(out))
+	Program(t, "unshare")
+	for _, command := range works {
+		words := strings.Fields(command)
+		Program(t, words[0])
+		if out, err := exec.Command("unshare", append([]string{s.flag}, words...)...).CombinedOutput(); err != nil {
+			Missing(t, command+" does not work in a "+s.name+" of its own: "+string(out))
 		}
 	}
 	args := []string{s.flag, os.Args[0], "-test.run=^" + t.Name() + "$", "-test.v"}
