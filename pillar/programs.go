@@ -128,7 +128,7 @@ func (Hiera) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 // printed returns the YAML that a program prints. A failure is logged without the output, which may
 // hold secrets; ok is false then.
 func printed(ctx context.Context, q Query, name string, argv []string) (v any, ok bool) {
-	out, err := calls.RunOutput(ctx, q.Engine.Env(), calls.Run{Argv: argv, Shell: calls.NoShell})
+	out, err := calls.RunOutput(ctx, q.Engine.Env(), calls.Run{Argv: argv, Shell: calls.NoShell, Log: "quiet"})
 	if err != nil {
 		q.Log.Errorf("ext_pillar %s: its command for %s: %s", name, q.ID, err)
 		return nil, false

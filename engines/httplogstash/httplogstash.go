@@ -56,7 +56,8 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 		return nil, fmt.Errorf("url: expected an address that begins with http:// or https://, not %s",
 			data.Repr(address))
 	}
-	s := &sender{host: h, url: address, funs: funs, client: &http.Client{Timeout: timeout}}
+	s := &sender{host: h, url: address, funs: funs, client: &http.Client{Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	for _, tag := range tags {
 		s.globs = append(s.globs, match.CompileGlob(tag))
 	}

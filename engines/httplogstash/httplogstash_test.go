@@ -56,6 +56,36 @@ func TestPost(t *testing.T) {
 	}
 }
 
+// A redirect is not followed: events go to no other host.
+func TestRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the other host gets an event")
+	}))
+	defer other.Close()
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		asked <- struct{}{}
+	}))
+	defer server.Close()
+	h := engines.Host{Name: "http", Bus: eventbus.New(eventbus.Options{}), Log: logging.Discard()}
+	made, err := New(h, data.NewMap("url", server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- made(ctx) }()
+	for range 2 { // when the second one comes, the first one has its answer
+		if err := h.Bus.Fire("a", nil); err != nil {
+			t.Fatal(err)
+		}
+		<-asked
+	}
+	stop()
+	<-ended
+}
+
 func TestOptions(t *testing.T) {
 	for _, options := range []*data.Map{data.NewMap(), data.NewMap("url", "ftp://a"), data.NewMap("url",
 		"http:"),

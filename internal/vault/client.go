@@ -105,13 +105,18 @@ type Answer struct {
 	url    string
 }
 
-// OK reports whether the request succeeded.
-func (a *Answer) OK() bool { return a.Status < 400 }
+// OK reports whether the request succeeded. A redirect to another host is no success: it is not followed,
+// since the token would go there.
+func (a *Answer) OK() bool { return a.Status < 300 }
 
-// Err returns the error for a status of 400 and more; its text is the one of Python's requests.
+// Err returns the error for a status of 300 and more; from 400 on its text is the one of Python's requests.
 func (a *Answer) Err() error {
-	if a.OK() {
+	switch {
+	case a.OK():
 		return nil
+	case a.Status < 400:
+		return loader.Execution("%s answers %d %s: a redirect to another host is not followed; name the active"+
+			" server of Vault in the option url", a.url, a.Status, a.Reason)
 	}
 	whose := "Client"
 	if a.Status >= 500 {

@@ -77,6 +77,8 @@ func TestHostileServers(t *testing.T) {
 	a := address{url: s.URL}
 	if got, err := get(t, a, "away"); err != nil || got.Status != http.StatusTemporaryRedirect {
 		t.Errorf("away: %v, %v", got, err)
+	} else if got.OK() || got.Err() == nil || !strings.Contains(got.Err().Error(), "option url") {
+		t.Errorf("a redirect to another host counts as done: %v", got.Err())
 	}
 	got, err := get(t, a, "near")
 	if err != nil || data.Repr(got.Body) != "{'data': {'token': 's.hunter2'}}" {

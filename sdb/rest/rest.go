@@ -16,6 +16,7 @@ package rest
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -67,6 +68,9 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 	return nil, loader.Execution("sdb rest: %s: %s", name, data.Str(answer.Value("error")))
 }
 
+// ownWords are arguments of slsutil.renderer that a query cannot have: it would name another template.
+var ownWords = []string{"path", "string", "default_renderer", "saltenv", "sls", "context"}
+
 // url returns a URL that is a template, with the pairs of a query. A text without a template is
 // returned as it is: a renderer needs the file server, which a minion does not have at its start.
 func (m *module) url(ctx context.Context, text, query string) (string, error) {
@@ -78,6 +82,9 @@ func (m *module) url(ctx context.Context, text, query string) (string, error) {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok {
 			return "", loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
+		}
+		if strings.HasPrefix(k, "__") || slices.Contains(ownWords, k) {
+			return "", loader.Invocation("sdb rest: a query cannot have the name %s, which is an argument of the renderer", k)
 		}
 		words.Set(k, v)
 	}
