@@ -22,7 +22,10 @@ type Dialer struct {
 	// servers ignore it.
 	Identity []byte
 
-	Limits    Limits
+	Limits Limits
+	// KeepAlive is for the connection. If it is Salt's default, a server that is gone is detected
+	// after 24 s (on Linux; elsewhere about as long). The kernel does this far cheaper than
+	// heartbeats, which detect a server that hangs.
 	KeepAlive KeepAlive
 
 	// BackoffMin is the pause before the first attempt after a loss (recon_default); 0 means 1 s.
@@ -105,7 +108,8 @@ func (d *Dialer) dial(
 	ctx context.Context, network string, local *net.TCPAddr, addr string,
 ) (net.Conn, error) {
 	fill(&d.DialTimeout, 5*time.Second)
-	nd := net.Dialer{Timeout: d.DialTimeout, KeepAliveConfig: d.KeepAlive.Config()}
+	keep := d.KeepAlive.Or(KeepAlive{Idle: probe, Interval: probe, Count: probes - 1})
+	nd := net.Dialer{Timeout: d.DialTimeout, KeepAliveConfig: keep.Config()}
 	if d.KeepAlive.Disable {
 		nd.KeepAlive = -1
 	}
@@ -123,7 +127,20 @@ func (d *Dialer) dial(
 	return conn, nil
 }
 
-func (d *Dialer) userTimeout() time.Duration { return d.Limits.ClientLimits().WriteStall }
+// probe is the time between keepalive probes, and probes how many of these a server may be silent.
+const (
+	probe  = 8 * time.Second
+	probes = 3
+)
+
+// userTimeout returns the time of [SetUserTimeout]. It ends keepalive, too, whatever its count.
+func (d *Dialer) userTimeout() time.Duration {
+	stall := d.Limits.ClientLimits().WriteStall
+	if d.KeepAlive.Or(KeepAlive{}) != d.KeepAlive {
+		return min(stall, probes*probe)
+	}
+	return stall
+}
 
 func (d *Dialer) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {

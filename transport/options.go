@@ -38,23 +38,21 @@ type Limits struct {
 	WriteStall    time.Duration // a peer that accepts nothing for so long is closed; 60 s
 	MaxInFlight   int           // concurrent requests per connection; 256
 
-	// silence after which a peer is pinged; 30 s on a server, 8 s on a client
+	// interval of heartbeats to a peer that was silent for as long; 60 s on a server, 30 s on a client
 	PingEvery time.Duration
-	// silent intervals in a row after which a peer is closed; 4 on a server, 2 on a client
+	// intervals in a row without an answer after which a peer is closed; 1
 	DeadAfter int
 }
 
 // ServerLimits returns l with a server's defaults filled in.
 func (l Limits) ServerLimits() Limits {
-	fill(&l.PingEvery, 30*time.Second)
-	fill(&l.DeadAfter, 4)
+	fill(&l.PingEvery, time.Minute)
 	return l.common()
 }
 
 // ClientLimits returns l with a client's defaults filled in. A client trusts its server.
 func (l Limits) ClientLimits() Limits {
-	fill(&l.PingEvery, 8*time.Second)
-	fill(&l.DeadAfter, 2)
+	fill(&l.PingEvery, 30*time.Second)
 	l.MaxUntrusted = l.MaxMessage
 	fill(&l.MaxUntrusted, 100<<20)
 	return l.common()
@@ -78,6 +76,7 @@ func (l Limits) common() Limits {
 	fill(&l.QueueBytes, 64<<20)
 	fill(&l.WriteStall, time.Minute)
 	fill(&l.MaxInFlight, 256)
+	fill(&l.DeadAfter, 1)
 	return l
 }
 
@@ -132,6 +131,15 @@ func SaltKeepAlive(on bool, idle, count, interval int) KeepAlive {
 		Interval: seconds(interval),
 		Count:    orSystem(count),
 	}
+}
+
+// Or returns other if k is Salt's default, with which a dead peer is detected after a quarter of an
+// hour, and otherwise k: what an operator has set is kept.
+func (k KeepAlive) Or(other KeepAlive) KeepAlive {
+	if k == SaltKeepAlive(true, 300, -1, -1) {
+		return other
+	}
+	return k
 }
 
 func seconds(n int) time.Duration { return time.Duration(orSystem(n)) * time.Second }

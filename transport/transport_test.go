@@ -90,6 +90,20 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// TestKeepAliveOr checks that only Salt's defaults are replaced.
+func TestKeepAliveOr(t *testing.T) {
+	other := KeepAlive{Count: 5}
+	if got := SaltKeepAlive(true, 300, -1, -1).Or(other); got != other {
+		t.Errorf("Salt's defaults became %+v, want %+v", got, other)
+	}
+	for _, k := range []KeepAlive{{}, SaltKeepAlive(true, 301, -1, -1), SaltKeepAlive(true, 300, 9, -1),
+		SaltKeepAlive(true, 300, -1, 75), SaltKeepAlive(false, 300, -1, -1)} {
+		if got := k.Or(other); got != k {
+			t.Errorf("%+v became %+v", k, got)
+		}
+	}
+}
+
 func TestSaltKeepAlive(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -38,6 +38,37 @@ func TestAcceptedConnectionsAreTuned(t *testing.T) {
 	}
 }
 
+// TestDialedConnectionsAreTuned reads the socket options of a client back: with Salt's default the
+// kernel gives a silent server up after 24 s, and what an operator has set is kept.
+func TestDialedConnectionsAreTuned(t *testing.T) {
+	l, err := Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, c := range []struct {
+		keep KeepAlive
+		want map[int]int
+	}{
+		{SaltKeepAlive(true, 300, -1, -1), map[int]int{unix.TCP_USER_TIMEOUT: 24000, unix.TCP_KEEPIDLE: 8,
+			unix.TCP_KEEPINTVL: 8, unix.TCP_KEEPCNT: 2}},
+		{SaltKeepAlive(true, 100, 4, 20), map[int]int{unix.TCP_USER_TIMEOUT: 60000, unix.TCP_KEEPIDLE: 100,
+			unix.TCP_KEEPINTVL: 20, unix.TCP_KEEPCNT: 4}},
+	} {
+		d := Dialer{Addr: "tcp://" + l.Addr().String(), KeepAlive: c.keep}
+		conn, err := d.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range c.want {
+			if got := option(t, conn, name); got != want {
+				t.Errorf("%+v: option %d = %d, want %d", c.keep, name, got, want)
+			}
+		}
+		conn.Close()
+	}
+}
+
 // TestOutboxCountsWhatTheSystemGivesUp writes to a peer that does not read, where the system loses
 // patience first.
 func TestOutboxCountsWhatTheSystemGivesUp(t *testing.T) {

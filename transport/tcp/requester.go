@@ -132,7 +132,6 @@ type link struct {
 
 func newLink(d transport.Dialer, t *TLS) *link {
 	limits := d.Limits.ClientLimits()
-	d.KeepAlive = lively(d.KeepAlive)
 	return &link{
 		Keeper: transport.Keeper{Dialer: d}, limits: limits, tls: t,
 		budget: transport.NewBudget(limits.Assembly), counters: &transport.Counters{},

@@ -16,18 +16,8 @@ type server struct {
 
 func newServer(l net.Listener, o transport.Options, t *TLS) *server {
 	s := &server{Server: serve.New(l, o), tls: t}
-	s.Acceptor.KeepAlive = lively(s.Opts.KeepAlive)
+	s.Acceptor.KeepAlive = s.Opts.KeepAlive.Or(transport.KeepAlive{})
 	return s
-}
-
-// lively returns keepalive settings that detect a dead peer within a minute, if they are Salt's
-// defaults, which take a quarter of an hour. This protocol has no heartbeats. Settings changed by
-// an operator are kept.
-func lively(k transport.KeepAlive) transport.KeepAlive {
-	if k == transport.SaltKeepAlive(true, 300, -1, -1) {
-		return transport.KeepAlive{}
-	}
-	return k
 }
 
 // A peer is one connection of a server. One goroutine reads; any may send.

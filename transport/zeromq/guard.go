@@ -48,7 +48,7 @@ const (
 // An owner is notified by a guard of events on its connection, on the reading goroutine.
 type owner interface {
 	command(name string, body []byte) error // every command after the handshake
-	silent() error                          // after each interval without a byte
+	tick(heard bool) error                  // after each interval; heard if a byte was received in it
 }
 
 // A guard sits between the network and the library. The library reads only checked data from it:
@@ -74,7 +74,8 @@ type guard struct {
 	got     int
 	wakeErr error
 
-	silences int // silent intervals in a row
+	heard    bool // whether a byte was received in the current interval
+	silences int  // intervals in a row without a byte
 
 	block    *[]byte // from buffers; nil while idle
 	in       []byte  // read ahead, from rpos to wpos: the block, or larger
@@ -420,17 +421,16 @@ func (g *guard) read(p []byte) (int, error) {
 		n, err := g.receive(p)
 		switch {
 		case n > 0:
-			g.silences = 0
+			g.heard, g.silences = true, 0
 			return n, nil
 		case err == nil:
 			continue
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return 0, eof(0, err)
 		}
-		if err := g.silence(g.silences); err != nil {
+		if err := g.tickOver(); err != nil {
 			return 0, err
 		}
-		g.silences++
 	}
 }
 
@@ -445,19 +445,23 @@ func eof(n int, err error) error {
 	return err
 }
 
-// silence handles an interval without a byte. The first interval may be shorter.
-func (g *guard) silence(before int) error {
+// tickOver ends an interval.
+func (g *guard) tickOver() error {
 	switch {
 	case g.draining.Load():
 		return serve.ErrDraining
 	case g.slow:
 		return fmt.Errorf("message makes no progress: %w", transport.ErrProtocol)
-	case g.pings() && g.limits.DeadAfter > 0 && before >= g.limits.DeadAfter:
+	case g.pings() && g.limits.DeadAfter > 0 && g.silences >= g.limits.DeadAfter:
 		return errDead
 	}
-	if err := g.owner.silent(); err != nil {
+	if err := g.owner.tick(g.heard); err != nil {
 		return err
 	}
+	if !g.heard {
+		g.silences++
+	}
+	g.heard = false
 	g.rearm()
 	return nil
 }

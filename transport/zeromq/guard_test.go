@@ -1,6 +1,7 @@
 package zeromq
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -52,6 +53,64 @@ func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 		m, err := p.receive()
 		if err != nil || len(m) == 0 || len(m[len(m)-1]) != size {
 			t.Errorf("after the wait for room: %d frames, %v", len(m), err)
+		}
+	})
+}
+
+// TestHeartbeatsGoToTheSilentAlone has a peer talk for ten minutes, then answer heartbeats only, and
+// then nothing: it is pinged in the second part alone, and given up after the third.
+func TestHeartbeatsGoToTheSilentAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		defer there.Close()
+		pings := make(chan struct{}, 100)
+		go func() {
+			b := make([]byte, 1024)
+			for {
+				n, err := there.Read(b)
+				if err != nil {
+					return
+				}
+				for range strings.Count(string(b[:n]), "\x04PING") {
+					pings <- struct{}{}
+				}
+			}
+		}()
+		say := func(s string) { _, _ = io.WriteString(there, s) }
+		gone := make(chan error, 1)
+		go func() {
+			limits := transport.Limits{}.ServerLimits()
+			pr := profile{kind: zmq4.Router, server: true, buffers: &buffers{size: 512},
+				limits: limits, budget: transport.NewBudget(8 << 20),
+				strangers: transport.NewStrangers(4 << 20), counters: &transport.Counters{}}
+			p, err := pr.open(here)
+			if err == nil {
+				defer p.Close()
+				_, err = p.receive()
+			}
+			gone <- err
+		}()
+		say(hello(1) + readyAs("DEALER"))
+		for range 20 {
+			time.Sleep(30 * time.Second)
+			say("\x04\x07\x04PING\x00\x00")
+		}
+		synctest.Wait()
+		if n := len(pings); n > 0 {
+			t.Errorf("a peer that talked every 30 s was pinged %d times", n)
+		}
+		for range 5 {
+			<-pings
+			time.Sleep(40 * time.Second)
+			say("\x04\x05\x04PONG")
+		}
+		last := time.Now()
+		if err := <-gone; !errors.Is(err, errDead) {
+			t.Errorf("the silent peer was given up with %v, want %v", err, errDead)
+		}
+		if d := time.Since(last); d < time.Minute || d > 3*time.Minute {
+			t.Errorf("the silent peer was given up after %v, want one to three minutes", d)
 		}
 	})
 }

@@ -148,14 +148,17 @@ func (p *peer) ping() {
 	}
 }
 
-func (p *peer) silent() error {
+// tick ends an interval without a message. A peer that was heard in it needs no heartbeat.
+func (p *peer) tick(heard bool) error {
 	p.quiet += p.guard.tick()
 	if side, ok := p.side.(restless); ok {
 		if err := side.checkIdle(p.quiet); err != nil {
 			return err
 		}
 	}
-	p.ping()
+	if !heard {
+		p.ping()
+	}
 	return nil
 }
 
