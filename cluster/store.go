@@ -53,7 +53,7 @@ func (c *Cluster) store(ctx context.Context, w write) (sequence uint64, repeated
 	done := make(chan stored, 1)
 	go func() {
 		defer c.room.Release(weight)
-		done <- c.persist(ctx, w)
+		done <- persist(ctx, c, w)
 	}()
 	select {
 	case s := <-done:
@@ -72,17 +72,34 @@ var errUnderWay = errors.New("the message is under way")
 // the same way, so each has an id of its own.
 const underWayTime = time.Second
 
+// A streamer writes to a stream and reads from it, for persist.
+type streamer interface {
+	// attempt sends a message once.
+	attempt(ctx context.Context, w write) (sequence uint64, repeated bool, err error)
+	// newest returns sequence and message id of the last message of a subject, or 0 if there is none.
+	newest(ctx context.Context, w write) (sequence uint64, id string, err error)
+}
+
 // persist sends a message until it is acknowledged, refused, or ctx ends.
-func (c *Cluster) persist(ctx context.Context, w write) stored {
-	uncertain := false
+func persist(ctx context.Context, c streamer, w write) stored {
+	uncertain, moved := false, false
 	first := w.id
 	var since time.Time // when the message was under way
 	for wait := pause; ; wait = min(2*wait, longestPause) {
 		sequence, repeated, err := c.attempt(ctx, w)
-		if errors.Is(err, ErrConflict) && uncertain {
-			if sequence, own := c.isOwn(ctx, w); own {
-				return stored{sequence, true, nil}
+		if errors.Is(err, ErrConflict) && w.expect != nil && uncertain && !moved {
+			// An earlier attempt may be what this one conflicts with.
+			last, id, failed := c.newest(ctx, w)
+			switch {
+			case failed != nil:
+				return stored{err: fmt.Errorf("%w: %w", ErrUnavailable, failed)}
+			case id == w.id:
+				return stored{last, true, nil}
 			}
+			// The server looks for repetitions first: once a later message is stored, one more attempt says
+			// which it was. Until then the conflict is with a message that is not stored yet.
+			moved = last != *w.expect
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		if !errors.Is(err, ErrUnavailable) {
 			return stored{sequence, repeated, err}
@@ -104,7 +121,6 @@ func (c *Cluster) persist(ctx context.Context, w write) stored {
 	}
 }
 
-// attempt sends a message once.
 func (c *Cluster) attempt(ctx context.Context, w write) (uint64, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
 	defer cancel()
@@ -125,13 +141,12 @@ func (c *Cluster) attempt(ctx context.Context, w write) (uint64, bool, error) {
 	return ack.Sequence, ack.Duplicate, nil
 }
 
-// isOwn reports whether the last value of a subject is the one of w, whose acknowledgement was lost.
-func (c *Cluster) isOwn(ctx context.Context, w write) (uint64, bool) {
+func (c *Cluster) newest(ctx context.Context, w write) (sequence uint64, id string, err error) {
 	m, err := c.last(ctx, w.stream, w.subject)
 	if err != nil || m == nil {
-		return 0, false
+		return 0, "", err
 	}
-	return m.Sequence, m.Header.Get(jetstream.MsgIDHeader) == w.id
+	return m.Sequence, m.Header.Get(jetstream.MsgIDHeader), nil
 }
 
 // last returns the last message of a subject from the leader of its stream, or nil if there is none.

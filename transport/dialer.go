@@ -23,10 +23,12 @@ type Dialer struct {
 	Identity []byte
 
 	Limits Limits
-	// KeepAlive is for the connection. If it is Salt's default, a server that is gone is detected
-	// after 24 s (on Linux; elsewhere about as long). The kernel does this far cheaper than
-	// heartbeats, which detect a server that hangs.
+	// KeepAlive is for the connection. If it is Salt's default, the kernel probes a silent server
+	// every 8 s, which is far cheaper than heartbeats; those detect a server that hangs.
 	KeepAlive KeepAlive
+	// ReadsOnly is set by subscribers. With Salt's KeepAlive the kernel then gives a server up after
+	// 24 s. Others write, and a busy server may take longer to accept what they write.
+	ReadsOnly bool
 
 	// BackoffMin is the pause before the first attempt after a loss (recon_default); 0 means 1 s.
 	// Pauses double up to BackoffMax (recon_max); 0 means 10 s. If BackoffMax is less than
@@ -136,7 +138,7 @@ const (
 // userTimeout returns the time of [SetUserTimeout]. It ends keepalive, too, whatever its count.
 func (d *Dialer) userTimeout() time.Duration {
 	stall := d.Limits.ClientLimits().WriteStall
-	if d.KeepAlive.Or(KeepAlive{}) != d.KeepAlive {
+	if d.ReadsOnly && d.KeepAlive.Or(KeepAlive{}) != d.KeepAlive {
 		return min(stall, probes*probe)
 	}
 	return stall

@@ -38,7 +38,7 @@ type Limits struct {
 	WriteStall    time.Duration // a peer that accepts nothing for so long is closed; 60 s
 	MaxInFlight   int           // concurrent requests per connection; 256
 
-	// interval of heartbeats to a peer that was silent for as long; 60 s on a server, 30 s on a client
+	// a peer that was silent for so long is sent a heartbeat; 60 s on a server, 30 s on a client
 	PingEvery time.Duration
 	// intervals in a row without an answer after which a peer is closed; 1
 	DeadAfter int

@@ -39,7 +39,7 @@ func TestAcceptedConnectionsAreTuned(t *testing.T) {
 }
 
 // TestDialedConnectionsAreTuned reads the socket options of a client back: with Salt's default the
-// kernel gives a silent server up after 24 s, and what an operator has set is kept.
+// kernel gives up the server of a subscriber after 24 s, and what an operator has set is kept.
 func TestDialedConnectionsAreTuned(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://127.0.0.1:0")
 	if err != nil {
@@ -47,15 +47,18 @@ func TestDialedConnectionsAreTuned(t *testing.T) {
 	}
 	defer l.Close()
 	for _, c := range []struct {
-		keep KeepAlive
-		want map[int]int
+		keep  KeepAlive
+		reads bool
+		want  map[int]int
 	}{
-		{SaltKeepAlive(true, 300, -1, -1), map[int]int{unix.TCP_USER_TIMEOUT: 24000, unix.TCP_KEEPIDLE: 8,
-			unix.TCP_KEEPINTVL: 8, unix.TCP_KEEPCNT: 2}},
-		{SaltKeepAlive(true, 100, 4, 20), map[int]int{unix.TCP_USER_TIMEOUT: 60000, unix.TCP_KEEPIDLE: 100,
+		{SaltKeepAlive(true, 300, -1, -1), true, map[int]int{unix.TCP_USER_TIMEOUT: 24000,
+			unix.TCP_KEEPIDLE: 8, unix.TCP_KEEPINTVL: 8, unix.TCP_KEEPCNT: 2}},
+		{SaltKeepAlive(true, 300, -1, -1), false, map[int]int{unix.TCP_USER_TIMEOUT: 60000,
+			unix.TCP_KEEPIDLE: 8, unix.TCP_KEEPINTVL: 8, unix.TCP_KEEPCNT: 2}},
+		{SaltKeepAlive(true, 100, 4, 20), true, map[int]int{unix.TCP_USER_TIMEOUT: 60000, unix.TCP_KEEPIDLE: 100,
 			unix.TCP_KEEPINTVL: 20, unix.TCP_KEEPCNT: 4}},
 	} {
-		d := Dialer{Addr: "tcp://" + l.Addr().String(), KeepAlive: c.keep}
+		d := Dialer{Addr: "tcp://" + l.Addr().String(), KeepAlive: c.keep, ReadsOnly: c.reads}
 		conn, err := d.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)

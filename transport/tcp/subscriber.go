@@ -19,6 +19,7 @@ type Subscriber struct {
 // NewSubscriber returns a subscriber, which says on each connection what d.Hello returns. A nil t
 // is no TLS.
 func NewSubscriber(d transport.Dialer, t *TLS) *Subscriber {
+	d.ReadsOnly = true
 	return &Subscriber{dialer: d, tls: t}
 }
 

@@ -22,6 +22,7 @@ func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 	if len(topics) == 0 {
 		topics = []string{""}
 	}
+	d.ReadsOnly = true
 	return &Subscriber{dialer: d, topics: slices.Clone(topics)}
 }
 
