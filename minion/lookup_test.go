@@ -192,10 +192,10 @@ func TestMasterMoves(t *testing.T) {
 	f.await(t, "salt/minion/web1/start")
 	f.events.Close()
 	f.master.Stop(t)
-	m.names.set("salt.invalid", "127.0.0.2")
 	mcfg.Interface = "127.0.0.2"
 	f.master = testsalt.StartMaster(t, mcfg)
 	f.events = f.master.Listen(t)
+	m.names.set("salt.invalid", "127.0.0.2") // not earlier, or the sign-in may be before Listen
 	f.await(t, "salt/auth")
 	awaitFile(t, filepath.Join(mcfg.PKIDir, "minions", "web1"), true)
 	if got := f.give(t, "test.ping"); got != true {
