@@ -50,7 +50,8 @@ var (
 // dir returns the directory for the copies of an entry. Entries that read the same files share it.
 func (e *entry) dir(cachedir string) string {
 	c := &e.config
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t %t", c.ServiceURL, c.Location, e.prefix, c.HTTP, c.PathStyle))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t %t", c.ServiceURL, c.Location, e.prefix, c.HTTP,
+		c.PathStyle))
 	return filepath.Join(cachedir, "pillar_s3fs", e.environment, c.Bucket, hex.EncodeToString(sum[:8]))
 }
 

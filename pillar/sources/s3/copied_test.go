@@ -84,7 +84,8 @@ func TestPrefixesOfOneBucket(t *testing.T) {
 	source.now = func() time.Time { return now }
 	for turn, requests := range []int{4, 2, 2} { // two lists, and at first the file of each
 		for prefix, want := range map[string]string{"p": "one", "q": "two"} {
-			if got := got(t.Context(), source, asked(t, dir, shop.URL, "prefix", prefix)); got != "{'env': 'base', 'top.sls': '"+want+"'}" {
+			got := got(t.Context(), source, asked(t, dir, shop.URL, "prefix", prefix))
+			if got != "{'env': 'base', 'top.sls': '"+want+"'}" {
 				t.Errorf("turn %d: %s has %s", turn, prefix, got)
 			}
 		}
@@ -186,15 +187,16 @@ func TestOldCopiesGo(t *testing.T) {
 		}
 		return found
 	}
-	for i, want := range []int{1, 2, 3, 2} {
+	for i, number := range []int{1, 2, 3, 2} {
 		shop.set(func() { shop.objects["a.sls"] = fmt.Sprint(i) })
-		if got, want := got(t.Context(), source, asked(t, dir, shop.URL)), fmt.Sprintf("{'env': 'base', 'a.sls': '%d', 'b.sls': 'same'}", i); got != want {
+		want := fmt.Sprintf("{'env': 'base', 'a.sls': '%d', 'b.sls': 'same'}", i)
+		if got := got(t.Context(), source, asked(t, dir, shop.URL)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		if n := len(shop.Take()); n != 2+max(0, 1-i) {
 			t.Errorf("copy %d took %d requests", i, n)
 		}
-		if found := copies(); len(found) != want {
+		if found := copies(); len(found) != number {
 			t.Errorf("after %d changes there are %q", i, found)
 		}
 		if now = now.Add(time.Minute); i == 2 {
@@ -206,7 +208,8 @@ func TestOldCopiesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := got(t.Context(), source, asked(t, dir, shop.URL)); got != "{'env': 'base', 'a.sls': '3', 'b.sls': 'same'}" {
+	const last = "{'env': 'base', 'a.sls': '3', 'b.sls': 'same'}"
+	if got := got(t.Context(), source, asked(t, dir, shop.URL)); got != last {
 		t.Errorf("after the copies were removed: %s", got)
 	}
 }

@@ -98,7 +98,7 @@ func TestBucketIsCopied(t *testing.T) {
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("without a copy: %v", err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "pillar_s3fs", "base", "pillar", "*", "copy-*", "files", "top.sls"))
+	files, err := filepath.Glob(filepath.Join(dir, "pillar_s3fs/base/pillar/*/copy-*/files/top.sls"))
 	if err != nil || len(files) == 0 {
 		t.Errorf("the copy has %q, %v", files, err)
 	}

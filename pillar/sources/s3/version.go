@@ -59,8 +59,8 @@ func local(objects []s3.Object) []wanted {
 	seen := map[string]bool{}
 	for _, o := range objects {
 		name := filepath.FromSlash(o.Key)
-		if strings.HasSuffix(o.Key, "/") || hasDots(o.Key) || !filepath.IsLocal(name) || path.Clean(o.Key) != o.Key ||
-			seen[name] {
+		if strings.HasSuffix(o.Key, "/") || hasDots(o.Key) || !filepath.IsLocal(name) ||
+			path.Clean(o.Key) != o.Key || seen[name] {
 			continue
 		}
 		seen[name] = true
