@@ -99,8 +99,9 @@ func (s *stalekey) unwatched(seen *data.Map, now float64) (away float64) {
 		since = s.started
 		newest := 0.0
 		for _, v := range seen.All() {
-			last, _ := v.(float64)
-			newest = max(newest, last)
+			if last, ok := v.(float64); ok && last <= s.started { // others are of a clock that was wrong
+				newest = max(newest, last)
+			}
 		}
 		away = max(0, s.started-newest)
 	}
@@ -133,7 +134,7 @@ func (s *stalekey) check(ctx context.Context) error {
 	slices.Sort(ids)
 	for _, id := range ids {
 		last, ok := seen.Value(id).(float64)
-		if last += away; !ok || present[id] {
+		if last = min(last+away, now); !ok || present[id] {
 			last = now
 		}
 		if now-s.expire.Seconds() > last {

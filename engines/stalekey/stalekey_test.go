@@ -108,6 +108,14 @@ func TestAnOutageDeletesNothing(t *testing.T) {
 		check(10*time.Second, "") // away has been away for 40 seconds
 	}
 	now = now.Add(30 * 24 * time.Hour)
+	seen, err := s.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.Set("gone", 2e9) // by a clock that was wrong
+	if err := s.write(seen); err != nil {
+		t.Fatal(err)
+	}
 	s = start()
 	m.connected = nil
 	check(10*time.Second, "")
