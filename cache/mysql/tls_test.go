@@ -35,7 +35,8 @@ func TestCertificatesAreVerified(t *testing.T) {
 		{data.NewMap("mysql.host", "db.example.net", "mysql.ssl_ca", ca, "mysql.ssl_any_name", true), true},
 		{data.NewMap("mysql.host", "example.com", "mysql.ssl", data.NewMap("ca", ca)), true},
 		{data.NewMap("mysql.host", "db.example.net", "mysql.ssl", data.NewMap("ca", ca)), false},
-		{data.NewMap("mysql.host", "db.example.net", "mysql.ssl", data.NewMap("ca", ca, "check_hostname", false)), true},
+		{data.NewMap("mysql.host", "db.example.net", "mysql.ssl", data.NewMap("ca", ca, "check_hostname", false)),
+			true},
 		{data.NewMap("mysql.host", "example.com", "mysql.ssl", data.NewMap("capath", "/x")), false},
 	} {
 		cfg, _, err := read(c.opts)

@@ -156,7 +156,8 @@ func (c version2) ask(ctx context.Context, key string, words *data.Map) (*data.M
 	parts := strings.Split(strings.TrimPrefix(key, "/"), "/")
 	for i, p := range parts {
 		if p == "." || p == ".." {
-			return nil, 0, loader.Execution("sdb etcd: . or .. is a part of the key, which would lead out of the store")
+			return nil, 0, loader.Execution(
+				"sdb etcd: . or .. is a part of the key, which would lead out of the store")
 		}
 		parts[i] = url.PathEscape(p)
 	}

@@ -162,7 +162,8 @@ func TestSearch(t *testing.T) {
 	}
 	conf := data.NewMap("server", host, "port", port, "dn", "dc=example,dc=org", "filter", "(mail=*)",
 		"binddn", "cn=reader,dc=example,dc=org", "bindpw", "hunter2", "lists", []any{"mail"})
-	if _, err := search(t.Context(), conf, data.NewMap(), 20); err == nil || err.Error() != "search: the server sends too much" {
+	if _, err := search(t.Context(), conf, data.NewMap(), 20); err == nil ||
+		err.Error() != "search: the server sends too much" {
 		t.Errorf("more bytes than the limit: %v", err)
 	}
 	if found, err := search(t.Context(), conf, data.NewMap(), 1000); err != nil || len(found) == 0 {

@@ -77,8 +77,8 @@ func TestTheTokenStaysOnTheServer(t *testing.T) {
 // TestResponsesAreLimited has a list without end.
 func TestResponsesAreLimited(t *testing.T) {
 	s := fakeweb.New(t, func(fakeweb.Request) *fakeweb.Answer {
-		return &fakeweb.Answer{Kind: "application/json", Body: `{"results": [], "x": "` + strings.Repeat("x", 1000) +
-			`", "next": "/api/dcim/devices?page=2"}`}
+		return &fakeweb.Answer{Kind: "application/json", Body: `{"results": [], "x": "` +
+			strings.Repeat("x", 1000) + `", "next": "/api/dcim/devices?page=2"}`}
 	})
 	log, told := logtest.NewNullLogger()
 	source := New()
