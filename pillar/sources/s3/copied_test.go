@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/md5"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,10 +59,10 @@ func (s *shop) answer(r fakeweb.Request) *fakeweb.Answer {
 		return &fakeweb.Answer{Body: s.objects[key]}
 	}
 	body, query := "", func() url.Values { v, _ := url.ParseQuery(r.Query); return v }()
-	for key, content := range s.objects {
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
 		if strings.HasPrefix(key, query.Get("prefix")) {
 			body += fmt.Sprintf("<Contents><Key>%s</Key><ETag>&quot;%x&quot;</ETag></Contents>", key,
-				md5.Sum([]byte(content)))
+				md5.Sum([]byte(s.objects[key])))
 		}
 	}
 	return &fakeweb.Answer{Body: "<ListBucketResult>" + body + "</ListBucketResult>"}
@@ -96,23 +98,29 @@ func TestPrefixesOfOneBucket(t *testing.T) {
 	}
 }
 
-// A first copy that fails half-way is not used, also not by the next master. The next attempt goes on
-// where it ended.
+// A first copy that fails half-way is not used, also not by the next master. The next attempt fetches
+// only what is missing.
 func TestHalfACopyIsNone(t *testing.T) {
-	shop := openShop(t, map[string]string{"a.sls": "one", "b.sls": "two", "c.sls": "three"})
-	shop.broken = "b.sls"
+	shop := openShop(t, map[string]string{"a.sls/x": "one", "b.sls": "two", "c.sls": "three"})
+	shop.broken = "c.sls"
 	dir, source := t.TempDir(), New()
-	for range 2 {
+	for _, requests := range []int{4, 2} {
 		if got := got(t.Context(), source, asked(t, dir, shop.URL)); got != none {
 			t.Errorf("with half a copy: %s", got)
+		}
+		if n := len(shop.Take()); n != requests {
+			t.Errorf("%d requests, want %d", n, requests)
 		}
 	}
 	if got := got(t.Context(), New(), asked(t, dir, shop.URL)); got != none {
 		t.Errorf("after a restart with half a copy: %s", got)
 	}
-	shop.set(func() { shop.broken = ""; delete(shop.objects, "a.sls") })
-	shop.Take()
-	const want = "{'env': 'base', 'b.sls': 'two', 'c.sls': 'three'}"
+	shop.set(func() { // what was fetched is not there any more, and a directory has become a file
+		shop.broken = ""
+		delete(shop.objects, "a.sls/x")
+		shop.objects["a.sls"] = "one"
+	})
+	const want = "{'env': 'base', 'a.sls': 'one', 'b.sls': 'two', 'c.sls': 'three'}"
 	if got := got(t.Context(), source, asked(t, dir, shop.URL)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -124,24 +123,26 @@ func (v *version) equals(root *os.Root, all []wanted) bool {
 	return true
 }
 
-// replace makes a new copy. Files that have not changed are linked from the old one, and those that
-// an earlier attempt fetched are kept.
-func (c *copied) replace(ctx context.Context, root *os.Root, old *version, all []wanted) error {
-	v, err := c.stage(root)
-	if err != nil {
-		return fmt.Errorf("make the copy of a bucket: %w", err)
-	}
+// within reports whether all files of a version are wanted, with whatever content.
+func (v *version) within(all []wanted) bool {
 	known := map[string]bool{}
 	for _, w := range all {
 		known[w.name] = true
 	}
 	for name := range v.etags {
 		if !known[name] {
-			if err := root.Remove(v.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("make the copy of a bucket: %w", err)
-			}
-			delete(v.etags, name)
+			return false
 		}
+	}
+	return true
+}
+
+// replace makes a new copy. Files that have not changed are linked from the old one, and those that
+// an earlier attempt fetched are kept.
+func (c *copied) replace(ctx context.Context, root *os.Root, old *version, all []wanted) error {
+	v, err := c.stage(root, all)
+	if err != nil {
+		return fmt.Errorf("make the copy of a bucket: %w", err)
 	}
 	for _, w := range all {
 		if v.has(root, w.name, w.ETag) {
@@ -159,9 +160,10 @@ func (c *copied) replace(ctx context.Context, root *os.Root, old *version, all [
 	return nil
 }
 
-// stage returns the unfinished copy, which is empty if there was none.
-func (c *copied) stage(root *os.Root) (*version, error) {
-	if v := c.staged; v != nil && c.touch(root, v.name) == nil {
+// stage returns the unfinished copy. If there is none, or if it has a file that is not wanted any more,
+// that is a new one without files.
+func (c *copied) stage(root *os.Root, all []wanted) (*version, error) {
+	if v := c.staged; v != nil && v.within(all) && c.touch(root, v.name) == nil {
 		return v, nil
 	}
 	var id [8]byte
