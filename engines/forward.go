@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/internal/loglimit"
 )
 
 // A Forwarder sends the events of the bus to another program over a connection. Events that arrive
@@ -19,6 +20,7 @@ type Forwarder struct {
 	encode           func(body *data.Map) ([]byte, error)
 	events           *eventbus.Subscription
 	rest             []byte // an event that is not sent yet
+	told             loglimit.Limiter
 }
 
 // NewForwarder returns a Forwarder to an address, for events from now on. encode returns the bytes
@@ -35,19 +37,17 @@ const (
 	retry        = time.Second
 )
 
-// Run sends events until ctx ends.
+// Run sends events until ctx ends. It logs once a minute that it has no connection.
 func (f *Forwarder) Run(ctx context.Context) error {
-	told := false
 	for {
 		err := f.connected(ctx)
 		if ctx.Err() != nil {
 			f.events.Close()
 			return ctx.Err()
 		}
-		if err != nil && !told {
+		if err != nil && f.told.First("") {
 			f.host.Log.WithError(err).Errorf("engine %s: events wait for %s", f.host.Name, f.address)
 		}
-		told = err != nil && f.rest != nil
 		if err := clock.Sleep(ctx, retry); err != nil {
 			f.events.Close()
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/modules/calls"
@@ -125,9 +126,20 @@ func (Hiera) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 	return dictionary(v)
 }
 
-// printed returns the YAML that a program prints. A failure is logged without the output, which may
-// hold secrets; ok is false then.
+// programTime limits a program.
+const programTime = time.Minute
+
+// printed returns the YAML that a program prints within a minute. A failure is logged without the
+// output, which may hold secrets; ok is false then.
 func printed(ctx context.Context, q Query, name string, argv []string) (v any, ok bool) {
+	return printedWithin(ctx, programTime, q, name, argv)
+}
+
+func printedWithin(
+	ctx context.Context, limit time.Duration, q Query, name string, argv []string,
+) (v any, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	out, err := calls.RunOutput(ctx, q.Engine.Env(), calls.Run{Argv: argv, Shell: calls.NoShell, Log: "quiet"})
 	if err != nil {
 		q.Log.Errorf("ext_pillar %s: its command for %s: %s", name, q.ID, err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
@@ -56,6 +57,25 @@ echo words:; cat "$0.out"`)
 	same(t, got, `words: [-c, /etc/hiera.yaml, common, "os=De'b ian"]`)
 	if strings.Contains(log, "hiera") {
 		t.Error(log)
+	}
+}
+
+// TestProgramsAreLimitedInTime runs one that does not end by itself.
+func TestProgramsAreLimitedInTime(t *testing.T) {
+	engine, err := withCommands(pillar.Scope{Opts: data.NewMap(), Grains: baseGrains()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, told := logtest.NewNullLogger()
+	q := pillar.Query{ID: "web1", Log: log, Engine: engine}
+	path := program(t, "enc", "echo a: hunter2; exec sleep 1000")
+	v, ok := pillar.PrintedWithin(10*time.Millisecond, q, []string{path})
+	if ok || len(told.AllEntries()) != 1 || strings.Contains(told.LastEntry().Message, "hunter2") {
+		t.Errorf("%v, log %v", v, told.AllEntries())
+	}
+	if v, ok := pillar.PrintedWithin(time.Minute, q, []string{program(t, "enc", "echo a: b")}); !ok ||
+		data.Repr(v) != "{'a': 'b'}" {
+		t.Errorf("%v", v)
 	}
 }
 

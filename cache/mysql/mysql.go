@@ -5,6 +5,11 @@
 //	mysql.host: 127.0.0.1         # port: 3306, user, password, unix_socket, connect_timeout
 //	mysql.database: salt_cache
 //	mysql.table_name: salt
+//	mysql.ssl_ca: /etc/ssl/certs/db.pem   # ssl_cert, ssl_key; or ssl: {ca: FILE, cert: FILE, key: FILE}
+//
+// With one of these files the server's certificate must be trusted by ssl_ca, or else by the system,
+// and be valid for host; ssl_any_name: True accepts any name. Without them, TLS is used if the server
+// supports it, and its certificate is not verified.
 //
 // The table is made if it is missing; its texts are compared byte by byte, so that Web1 and web1 are
 // two minions. Difference: removing a bank also removes the banks below it, and a list has them.
@@ -27,6 +32,7 @@ import (
 
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/mysqltls"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -51,6 +57,22 @@ var tableName = regexp.MustCompile(`\A\w{1,64}\z`)
 
 // Open returns the cache that the options describe. It does not connect.
 func Open(opts *data.Map) (*Cache, error) {
+	cfg, table, err := read(opts)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("cache in MySQL: %w", err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(16)
+	db.SetConnMaxIdleTime(time.Minute)
+	return &Cache{db: db, table: "`" + table + "`"}, nil
+}
+
+// read returns the settings of connections, and the name of the table.
+func read(opts *data.Map) (*mysql.Config, string, error) {
 	text := func(name, usual string) string {
 		if v := opts.Value("mysql." + name); v != nil {
 			return data.Str(v)
@@ -61,38 +83,54 @@ func Open(opts *data.Map) (*Cache, error) {
 	if v := opts.Value("mysql.port"); v != nil {
 		var err error
 		if port, err = loader.Int(v); err != nil || port < 1 || port > 65535 {
-			return nil, errors.New("mysql.port: expected the number of a port")
+			return nil, "", errors.New("mysql.port: expected the number of a port")
 		}
 	}
 	table := text("table_name", "salt")
 	if !tableName.MatchString(table) {
-		return nil, errors.New("mysql.table_name: expected letters, digits and _")
+		return nil, "", errors.New("mysql.table_name: expected letters, digits and _")
 	}
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.DBName = text("user", ""), text("password", ""), text("database", "salt_cache")
 	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(text("host", "127.0.0.1"), strconv.FormatInt(port, 10))
 	if path := text("unix_socket", ""); path != "" {
 		cfg.Net, cfg.Addr = "unix", path
-	} else {
-		cfg.TLSConfig = "preferred"
+	} else if err := secure(cfg, opts, text); err != nil {
+		return nil, "", err
 	}
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = limit, limit, limit
 	if v := opts.Value("mysql.connect_timeout"); data.Truth(v) {
 		n, err := loader.Float(v)
 		if err != nil || n <= 0 || n > 3600 {
-			return nil, errors.New("mysql.connect_timeout: expected seconds")
+			return nil, "", errors.New("mysql.connect_timeout: expected seconds")
 		}
 		cfg.Timeout = time.Duration(n * float64(time.Second))
 	}
 	cfg.Logger, cfg.InterpolateParams = &mysql.NopLogger{}, true
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("cache in MySQL: %w", err)
+	return cfg, table, nil
+}
+
+// secure sets how connections use TLS. The options are those of the returner mysql, and ssl, which Salt
+// passes to its library.
+func secure(cfg *mysql.Config, opts *data.Map, text func(name, usual string) string) (err error) {
+	o := mysqltls.Options{CA: text("ssl_ca", ""), Cert: text("ssl_cert", ""), Key: text("ssl_key", ""),
+		AnyName: data.Truth(opts.Value("mysql.ssl_any_name")), Host: text("host", "127.0.0.1"),
+		Prefix: "mysql.ssl_"}
+	if v := opts.Value("mysql.ssl"); data.Truth(v) {
+		ssl, ok := v.(*data.Map)
+		if !ok {
+			return errors.New("mysql.ssl: expected a mapping of the files ca, cert and key")
+		}
+		o.CA, o.Cert, o.Key, o.Always = ssl.Text("ca"), ssl.Text("cert"), ssl.Text("key"), true
+		if checked, set := ssl.Get("check_hostname"); set && !data.Truth(checked) {
+			o.AnyName = true
+		}
+		o.Prefix = "mysql.ssl: "
 	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(16)
-	db.SetConnMaxIdleTime(time.Minute)
-	return &Cache{db: db, table: "`" + table + "`"}, nil
+	if cfg.TLS, err = o.Config(); err == nil && cfg.TLS == nil {
+		cfg.TLSConfig = "preferred"
+	}
+	return err
 }
 
 // Close closes the connections.

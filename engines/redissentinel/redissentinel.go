@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-const dialTimeout = 10 * time.Second
+const dialTimeout, answerTimeout = 10 * time.Second, 10 * time.Second
 
 type sentinel struct {
 	host          engines.Host
@@ -80,14 +81,26 @@ func (s *sentinel) run(ctx context.Context) error {
 	defer conn.Close()                                      //nolint:errcheck // nothing is lost by it
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // as above
 	defer stop()
+	return s.listen(ctx, conn, ip)
+}
+
+// listen fires the messages of a Sentinel until the connection ends.
+func (s *sentinel) listen(ctx context.Context, conn net.Conn, ip string) error {
+	// a Sentinel answers at once; later it may be silent for as long as it has nothing to say
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
 	if err := subscribe(conn, s.channels); err != nil {
 		return err
 	}
 	r := bufio.NewReader(conn)
-	for {
-		v, err := decode(r, 0)
+	for first := true; ; first = false {
+		v, err := message(r)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err == nil && first {
+			err = conn.SetDeadline(time.Time{})
 		}
 		if err != nil {
 			return fmt.Errorf("read from the Sentinel at %s: %w", ip, err)
@@ -116,8 +129,12 @@ func (s *sentinel) find(ctx context.Context) (string, error) {
 	err := s.order(ctx, data.NewMap("tgt", s.target, "tgt_type", "glob", "fun", "network.ip_addrs",
 		"arg", []any{s.iface}), func(id string, answer *data.Map) bool {
 		list, _ := answer.Value("ret").([]any)
-		if len(list) > 0 {
-			found[id] = data.Str(list[0])
+		for _, v := range list {
+			text, _ := v.(string)
+			if address, err := netip.ParseAddr(text); err == nil {
+				found[id] = address.String()
+				break
+			}
 		}
 		return true
 	})
@@ -156,7 +173,7 @@ func event(v any) (channel string, body *data.Map, ok bool) {
 		return channel, data.NewMap("channel", channel, "code", n), true
 	}
 	text := data.Str(list[len(list)-1])
-	words := strings.Split(text, " ")
+	words := strings.SplitN(text, " ", 10) // more than any channel below has names for
 	body = data.NewMap("channel", channel)
 	var names []string
 	switch channel {
@@ -173,18 +190,48 @@ func event(v any) (channel string, body *data.Map, ok bool) {
 	return channel, body, true
 }
 
-// Limits on what a Sentinel sends.
+// Limits of a message: its bytes, and the length and depth of its lists. A message is a list of a few
+// texts and numbers.
 const (
-	maxText  = 1 << 20
-	maxItems = 100
-	maxDepth = 4
+	maxMessage = 2 << 20
+	maxItems   = 100
+	maxDepth   = 1
 )
 
-var errReply = errors.New("the reply is not in the protocol of Redis")
+var (
+	errReply = errors.New("the reply is not in the protocol of Redis")
+	errLarge = fmt.Errorf("a message has more than %d bytes", maxMessage)
+)
 
-// decode reads one value of Redis's protocol: a text, an integer, or a list.
-func decode(r *bufio.Reader, depth int) (any, error) {
-	line, err := r.ReadSlice('\n')
+// message reads one message.
+func message(r *bufio.Reader) (any, error) { return (&decoder{r, maxMessage}).value(0) }
+
+// A decoder reads one message of Redis's protocol.
+type decoder struct {
+	*bufio.Reader
+	room int // how many bytes the message may still have
+}
+
+// take reads n bytes, or to the end of a line for 0.
+func (d *decoder) take(n int) (b []byte, err error) {
+	if n > d.room {
+		return nil, errLarge
+	}
+	if n == 0 {
+		b, err = d.ReadSlice('\n')
+	} else {
+		b = make([]byte, n)
+		_, err = io.ReadFull(d, b)
+	}
+	if d.room -= len(b); err == nil && d.room < 0 {
+		err = errLarge
+	}
+	return b, err
+}
+
+// value reads one value: a text, an integer, or a list.
+func (d *decoder) value(depth int) (any, error) {
+	line, err := d.take(0)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +244,7 @@ func decode(r *bufio.Reader, depth int) (any, error) {
 	case '+':
 		return text, nil
 	case '-':
-		return nil, fmt.Errorf("the Sentinel answers %s", text)
+		return nil, fmt.Errorf("the Sentinel answers %.200q", text)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -208,9 +255,11 @@ func decode(r *bufio.Reader, depth int) (any, error) {
 		return n, nil
 	case kind == '$' && n == -1, kind == '*' && n == -1:
 		return nil, nil
-	case kind == '$' && n >= 0 && n <= maxText:
-		body := make([]byte, n+2)
-		if _, err := io.ReadFull(r, body); err != nil {
+	case kind == '$' && n > maxMessage:
+		return nil, errLarge
+	case kind == '$' && n >= 0:
+		body, err := d.take(int(n) + 2)
+		if err != nil {
 			return nil, err
 		}
 		if string(body[n:]) != "\r\n" {
@@ -220,7 +269,7 @@ func decode(r *bufio.Reader, depth int) (any, error) {
 	case kind == '*' && n >= 0 && n <= maxItems && depth < maxDepth:
 		list := []any{}
 		for range n {
-			v, err := decode(r, depth+1)
+			v, err := d.value(depth + 1)
 			if err != nil {
 				return nil, err
 			}

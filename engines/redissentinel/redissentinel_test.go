@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
@@ -46,8 +48,10 @@ func TestEvents(t *testing.T) {
 		Order: func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
 			asked = data.Repr(order)
 			yield("b", data.NewMap("ret", []any{"192.0.2.9"}))
-			yield("a", data.NewMap("ret", []any{"127.0.0.1", "192.0.2.1"}))
+			yield("a", data.NewMap("ret", []any{int64(1), "internal.example.com", "127.0.0.1", "192.0.2.1"}))
 			yield("0", data.NewMap("ret", []any{}))
+			yield("1", data.NewMap("ret", []any{"evil.example.com", "127.0.0.1:6379", "127.0.0.1/8", ""}))
+			yield("2", data.NewMap("ret", "192.0.2.9"))
 			return nil
 		}}
 	run, err := New(h, data.NewMap("channels", []any{"+*", "x"}, "hosts", data.NewMap("matching", "board*",
@@ -104,6 +108,40 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// A message has a limit as a whole, and no lists within its list.
+func TestMessagesAreLimited(t *testing.T) {
+	text := func(n int) string { return fmt.Sprintf("$%d\r\n%s\r\n", n, strings.Repeat("x", n)) }
+	for name, c := range map[string]struct {
+		src  string
+		want error
+	}{
+		"a large text":       {"*3\r\n" + text(1) + text(1) + text(maxMessage-100), nil},
+		"a text too large":   {text(maxMessage), errLarge},
+		"texts too large":    {"*3\r\n" + strings.Repeat(text(maxMessage/3), 3), errLarge},
+		"many texts":         {"*101\r\n" + strings.Repeat("+x\r\n", 101), errReply},
+		"a list without end": {"*9000000000\r\n", errReply},
+		"a list in a list":   {"*1\r\n*1\r\n+x\r\n", errReply},
+		"half a message":     {"*3\r\n" + text(1), io.EOF},
+	} {
+		if _, err := message(bufio.NewReader(strings.NewReader(c.src))); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// A Sentinel that does not answer is left.
+func TestSilentSentinel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		s := &sentinel{channels: []string{"*"}}
+		if err := s.listen(t.Context(), here, "192.0.2.1"); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the engine ends with %v", err)
+		}
+	})
+}
+
 // FuzzDecode reads anything as the protocol of Redis: it gives a value or an error.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{"*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:1\r\n", "-ERR x\r\n", "$-1\r\n",
@@ -111,7 +149,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		v, err := decode(bufio.NewReader(bytes.NewReader(src)), 0)
+		v, err := message(bufio.NewReader(bytes.NewReader(src)))
 		if err != nil {
 			return
 		}

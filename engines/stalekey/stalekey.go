@@ -7,8 +7,9 @@
 // The file presence.p in the cachedir says when each minion was last connected. A minion without an
 // entry counts as connected now. Each deletion is a job of the wheel function key.delete.
 //
-// Differences from Salt: ids whose keys are gone leave the file, and so does an entry that is no
-// time. A key whose deletion fails keeps its entry.
+// Differences from Salt: the first check is one interval after the start. Only the time for which the
+// engine runs counts as absence: an outage of the master deletes no keys. ids whose keys are gone
+// leave the file, and so does an entry that is no time. A key whose deletion fails keeps its entry.
 package stalekey
 
 import (
@@ -32,6 +33,9 @@ type stalekey struct {
 	host             engines.Host
 	interval, expire time.Duration
 	now              func() time.Time
+
+	started float64 // seconds since 1970
+	checked float64 // when the file was last written; 0 is not yet
 }
 
 // New makes the engine. The option interval is the seconds between two checks (3600), expire those
@@ -68,15 +72,43 @@ func seconds(options *data.Map, name string, otherwise float64) (time.Duration, 
 	return time.Duration(n * float64(time.Second)), nil
 }
 
+// run checks after each interval. The first one is for the minions to connect to a master that has
+// just started.
 func (s *stalekey) run(ctx context.Context) error {
+	s.begin()
 	for {
-		if err := s.check(ctx); err != nil {
-			s.host.Log.WithError(err).Errorf("engine %s", s.host.Name)
-		}
 		if err := clock.Sleep(ctx, s.interval); err != nil {
 			return err
 		}
+		if err := s.check(ctx); err != nil {
+			s.host.Log.WithError(err).Errorf("engine %s", s.host.Name)
+		}
 	}
+}
+
+func (s *stalekey) begin() { s.started, s.checked = s.seconds(), 0 }
+
+func (s *stalekey) seconds() float64 { return float64(s.now().UnixMilli()) / 1000 }
+
+// unwatched returns for how many seconds since the last check nobody could have seen the minions:
+// before the start, and while the host stood still or its clock was set. The last check before the
+// start was not before the newest entry.
+func (s *stalekey) unwatched(seen *data.Map, now float64) (away float64) {
+	since := s.checked
+	if since == 0 {
+		since = s.started
+		newest := 0.0
+		for _, v := range seen.All() {
+			if last, ok := v.(float64); ok && last <= s.started { // others are of a clock that was wrong
+				newest = max(newest, last)
+			}
+		}
+		away = max(0, s.started-newest)
+	}
+	if gap := now - since; gap > 2*s.interval.Seconds() {
+		away += gap - s.interval.Seconds()
+	}
+	return away
 }
 
 func (s *stalekey) file() string { return filepath.Join(s.host.Opts.Text("cachedir"), "presence.p") }
@@ -95,13 +127,14 @@ func (s *stalekey) check(ctx context.Context) error {
 	for _, id := range s.host.Minions.Connected() {
 		present[id] = true
 	}
-	now := float64(s.now().UnixMilli()) / 1000
+	now := s.seconds()
+	away := s.unwatched(seen, now)
 	next := data.NewMap()
 	var errs []error
 	slices.Sort(ids)
 	for _, id := range ids {
 		last, ok := seen.Value(id).(float64)
-		if !ok || present[id] {
+		if last = min(last+away, now); !ok || present[id] {
 			last = now
 		}
 		if now-s.expire.Seconds() > last {
@@ -114,7 +147,11 @@ func (s *stalekey) check(ctx context.Context) error {
 		}
 		next.Set(id, last)
 	}
-	return errors.Join(append(errs, s.write(next))...)
+	if err := s.write(next); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	s.checked = now
+	return errors.Join(errs...)
 }
 
 // read returns the seconds since 1970 at which each minion was last connected.

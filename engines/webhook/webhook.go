@@ -9,7 +9,8 @@
 // the event to its masters, as salt/minion/ID/hook/TAG.
 //
 // Differences from Salt: masters take no other tags of webhooks from minions; a body may have 1 MiB,
-// and a certificate without a key, or a key alone, is an error.
+// and a certificate without a key, or a key alone, is an error. There may be 200 connections, and 50
+// from one network.
 package webhook
 
 import (
@@ -18,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -25,9 +27,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/internal/loglimit"
 )
 
 const (
@@ -41,6 +46,7 @@ type hook struct {
 	address  string
 	crt, key string
 	listen   func(ctx context.Context, address string) (net.Listener, error)
+	busy     *semaphore.Weighted // requests under way
 }
 
 // prefix returns how the tags begin: as Salt's on a master, and as a master takes them from a minion.
@@ -57,9 +63,10 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	if err := engines.Only(options, "address", "port", "ssl_crt", "ssl_key"); err != nil {
 		return nil, err
 	}
-	w := &hook{host: h, listen: func(ctx context.Context, address string) (net.Listener, error) {
+	w := &hook{host: h, busy: semaphore.NewWeighted(maxConns)}
+	w.listen = func(ctx context.Context, address string) (net.Listener, error) {
 		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	}}
+	}
 	port, err := engines.Port(options, "port", 5000)
 	if err != nil {
 		return nil, err
@@ -81,8 +88,14 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 }
 
 func (w *hook) run(ctx context.Context) error {
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true) // with HTTP/2 a connection could have many bodies at once
 	server := &http.Server{Handler: http.HandlerFunc(w.serve), ReadHeaderTimeout: timeout, ReadTimeout: timeout,
-		WriteTimeout: timeout, IdleTimeout: timeout, MaxHeaderBytes: 64 << 10}
+		WriteTimeout: timeout, IdleTimeout: timeout, MaxHeaderBytes: 64 << 10, Protocols: protocols,
+		ErrorLog:    log.New(&noises{host: w.host}, "", 0),
+		BaseContext: func(net.Listener) context.Context { return requests }}
 	if w.crt != "" {
 		pair, err := tls.LoadX509KeyPair(w.crt, w.key)
 		if err != nil {
@@ -90,10 +103,11 @@ func (w *hook) run(ctx context.Context) error {
 		}
 		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	listener, err := w.listen(ctx, w.address)
+	opened, err := w.listen(ctx, w.address)
 	if err != nil {
 		return err
 	}
+	listener := newPort(opened, w.host)
 	w.host.Log.Infof("engine %s: listens on %s", w.host.Name, listener.Addr())
 	failed := make(chan error, 1)
 	go func() {
@@ -105,19 +119,53 @@ func (w *hook) run(ctx context.Context) error {
 	}()
 	select {
 	case err = <-failed:
-		return err
+		return errors.Join(err, w.stop(ctx, server, end))
 	case <-ctx.Done():
 	}
+	err = w.stop(ctx, server, end)
+	<-failed
+	return errors.Join(ctx.Err(), err)
+}
+
+// stop lets requests finish, ends those that do not, and waits for them.
+func (w *hook) stop(ctx context.Context, server *http.Server, end func()) (err error) {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
 	defer cancel()
 	if server.Shutdown(late) != nil {
 		err = server.Close()
 	}
-	<-failed
-	return errors.Join(ctx.Err(), err)
+	end()
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+	defer done()
+	if w.busy.Acquire(last, maxConns) != nil {
+		return errors.Join(err, errors.New("requests do not end"))
+	}
+	w.busy.Release(maxConns)
+	return err
+}
+
+// noises receives what net/http logs.
+type noises struct {
+	host engines.Host
+	told loglimit.Limiter
+}
+
+// Write logs one line. Handshakes that fail are nobody's fault here: scanners of ports cause them.
+func (n *noises) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	if strings.HasPrefix(text, "http: TLS handshake error") {
+		n.host.Log.Debugf("engine %s: %.500q", n.host.Name, text)
+	} else {
+		n.told.Warnf(n.host.Log, "", "engine %s: %.5000q", n.host.Name, text)
+	}
+	return len(line), nil
 }
 
 func (w *hook) serve(out http.ResponseWriter, r *http.Request) {
+	if w.busy.Acquire(r.Context(), 1) != nil {
+		return // the engine ends
+	}
+	defer w.busy.Release(1)
 	if r.Method != http.MethodPost {
 		http.Error(out, "only POST", http.StatusMethodNotAllowed)
 		return

@@ -29,8 +29,8 @@ type Fault struct {
 	Text string
 }
 
-// Error returns the server's text.
-func (f *Fault) Error() string { return fmt.Sprintf("fault %d of the server: %s", f.Code, f.Text) }
+// Error returns the beginning of the server's text.
+func (f *Fault) Error() string { return fmt.Sprintf("fault %d of the server: %.500s", f.Code, f.Text) }
 
 // Call calls a method at an address and returns its result.
 func Call(ctx context.Context, c *rest.Client, address, method string, args ...any) (any, error) {

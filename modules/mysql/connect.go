@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +20,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/mysqltls"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 )
@@ -33,7 +36,7 @@ const errorKey = "mysql.error"
 func (m *module) settings(ctx context.Context, conn *data.Map) (*data.Map, error) {
 	found := &data.Map{}
 	for _, name := range []string{"host", "user", "pass", "port", "db", "unix_socket",
-		"default_file", "default_group", "charset"} {
+		"default_file", "default_group", "charset", "ssl_ca", "ssl_cert", "ssl_key", "ssl_any_name"} {
 		v, given := conn.Get("connection_" + name)
 		if !given && (!conn.Has("connection_default_file") || name == "charset") {
 			var err error
@@ -50,10 +53,18 @@ func (m *module) settings(ctx context.Context, conn *data.Map) (*data.Map, error
 		if err != nil {
 			return nil, err
 		}
-		options.Update(found)
-		found = options
+		found = merged(options, found)
 	}
 	return found, nil
+}
+
+// merged returns the settings of an option file with others over them.
+func merged(file, over *data.Map) *data.Map {
+	if over.Has("ssl_ca") {
+		file.Delete("ssl_any_name") // it is about the authority of the file
+	}
+	file.Update(over)
+	return file
 }
 
 // optionFile reads the section client, and another one, of a MySQL option file.
@@ -69,7 +80,8 @@ func (m *module) optionFile(name, group string) (*data.Map, error) {
 func parseOptions(text, group string) *data.Map {
 	names := map[string]string{"host": "host", "user": "user", "password": "pass", "port": "port",
 		"database": "db", "socket": "unix_socket",
-		"default-character-set": "charset"}
+		"default-character-set": "charset", "ssl-ca": "ssl_ca", "ssl-cert": "ssl_cert", "ssl-key": "ssl_key",
+		"ssl-mode": modeKey, "ssl-verify-server-cert": verifyKey}
 	found, section := &data.Map{}, ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -89,7 +101,24 @@ func parseOptions(text, group string) *data.Map {
 		}
 		found.Set(setting, value)
 	}
+	identity := strings.EqualFold(found.Text(modeKey), "VERIFY_IDENTITY") || verifies(found)
+	if found.Has("ssl_ca") && !identity {
+		found.Set("ssl_any_name", "True") // as the clients of MySQL do
+	}
 	return found
+}
+
+// Keys of settings that only an option file has: ssl-mode of MySQL, and ssl-verify-server-cert of
+// MariaDB.
+const (
+	modeKey   = "ssl-mode"
+	verifyKey = "ssl-verify-server-cert"
+)
+
+// verifies reports whether an option file demands that the name of the server is verified.
+func verifies(settings *data.Map) bool {
+	v, ok := settings.Get(verifyKey)
+	return ok && !slices.Contains([]string{"0", "OFF", "FALSE"}, strings.ToUpper(data.Str(v)))
 }
 
 // sockets are the usual paths of a server's socket. /tmp is not among them: anyone could listen
@@ -116,7 +145,8 @@ func address(settings *data.Map) (network, addr string) {
 	return "tcp", net.JoinHostPort(host, port)
 }
 
-func driverConfig(settings *data.Map) (*mysql.Config, error) {
+// driverConfig returns the settings of a connection. The files of TLS are below root.
+func driverConfig(settings *data.Map, root string) (*mysql.Config, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.DBName = settings.Text("user"), settings.Text("pass"),
 		settings.Text("db")
@@ -130,7 +160,9 @@ func driverConfig(settings *data.Map) (*mysql.Config, error) {
 	cfg.InterpolateParams = true // statements about users do not accept other parameters
 	cfg.Logger = &mysql.NopLogger{}
 	if cfg.Net == "tcp" {
-		cfg.TLSConfig = "preferred"
+		if err := secure(cfg, settings, root); err != nil {
+			return nil, err
+		}
 	}
 	if charset := settings.Text("charset"); charset != "" {
 		if err := cfg.Apply(mysql.Charset(charset, "")); err != nil {
@@ -138,6 +170,36 @@ func driverConfig(settings *data.Map) (*mysql.Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// secure sets how a connection uses TLS: verified if there are files with certificates, or if an option
+// file says so, and else if the server supports it.
+func secure(cfg *mysql.Config, settings *data.Map, root string) error {
+	file := func(name string) string {
+		if path := settings.Text(name); path != "" {
+			return filepath.Join(root, path)
+		}
+		return ""
+	}
+	host, _, err := net.SplitHostPort(cfg.Addr)
+	if err != nil {
+		return err
+	}
+	mode := strings.ToUpper(settings.Text(modeKey))
+	if mode == "DISABLED" {
+		return nil
+	}
+	o := mysqltls.Options{CA: file("ssl_ca"), Cert: file("ssl_cert"), Key: file("ssl_key"), Host: host,
+		AnyName: settings.Has("ssl_any_name") || mode == "VERIFY_CA",
+		Always:  mode == "VERIFY_CA" || mode == "VERIFY_IDENTITY" || verifies(settings), Prefix: "ssl_"}
+	if cfg.TLS, err = o.Config(); err != nil || cfg.TLS != nil {
+		return err
+	}
+	cfg.TLSConfig = "preferred"
+	if mode == "REQUIRED" {
+		cfg.TLSConfig = "skip-verify" // encrypted in any case
+	}
+	return nil
 }
 
 // A session is a connection to the server for one call.
@@ -171,7 +233,7 @@ func (m *module) connect(ctx context.Context, conn *data.Map) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := driverConfig(settings)
+	cfg, err := driverConfig(settings, m.env.Root)
 	if err != nil {
 		return nil, loader.Execution("connect to MySQL: %w", err)
 	}
@@ -207,6 +269,9 @@ func (m *module) flags(cfg *mysql.Config, conn *data.Map) {
 func unreachable(err error, cfg *mysql.Config) error {
 	if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return err
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || errors.Is(err, mysql.ErrNoTLS) {
+		return &mysql.MySQLError{Number: 2026, Message: fmt.Sprintf("TLS/SSL error: %v", err)}
 	}
 	number, _ := errors.AsType[syscall.Errno](err)
 	if cfg.Net == "unix" {

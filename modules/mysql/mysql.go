@@ -6,6 +6,12 @@
 // grains or the pillar. Arguments that begin with connection_ instead of mysql. override them for
 // one call. Without a host, or with localhost, the server's usual socket is used.
 //
+// Over TCP, TLS is used if the server supports it. Its certificate is verified if mysql.ssl_ca,
+// mysql.ssl_cert or mysql.ssl_key (files) are set: it must be trusted by ssl_ca, or else by the system,
+// and be valid for the host, unless mysql.ssl_any_name is set. In an option file these are ssl-ca,
+// ssl-cert and ssl-key. With its ssl-ca any name is valid, as for MySQL's own clients, unless ssl-mode
+// is VERIFY_IDENTITY or ssl-verify-server-cert is set. Salt knows such files from option files only.
+//
 // A function that cannot reach the server, or whose statement the server rejects, returns what Salt
 // returns in this case, mostly False. It stores the server's error in the job's context as
 // mysql.error, where the states find it. Passwords are removed from that text.

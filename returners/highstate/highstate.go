@@ -260,9 +260,13 @@ func deliver(ctx context.Context, o *returners.Settings, subject, text string) e
 	if err != nil {
 		return err
 	}
+	kind := o.Text("report_format")
+	if kind != "json" && kind != "yaml" {
+		kind = "html" // as in format; the option may be in ret_kwargs
+	}
 	subject = mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(subject), " "))
 	_, err = fmt.Fprintf(w, "Content-Type: text/%s; charset=\"utf-8\"\r\nMIME-Version: 1.0\r\n"+
 		"Content-Transfer-Encoding: 8bit\r\nSubject: %s\r\nFrom: %s\r\nTo: %s\r\n\r\n%s",
-		o.Text("report_format"), subject, from, strings.Join(names, ", "), text)
+		kind, subject, from, strings.Join(names, ", "), text)
 	return errors.Join(err, w.Close(), c.Quit())
 }

@@ -64,7 +64,9 @@ func TestSaltsReports(t *testing.T) {
 }
 
 // TestMail sends a report to a small mail server.
-func TestMail(t *testing.T) {
+// mailed returns what a mail server gets for a return, with further options.
+func mailed(t *testing.T, more ...any) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -98,19 +100,27 @@ func TestMail(t *testing.T) {
 		}
 	}()
 	states := data.NewMap("test_|-a_|-b_|-nop", data.NewMap("result", false, "__run_num__", int64(0)))
-	err = reporterOf(t, data.NewMap("highstate.report_delivery", "smtp", "highstate.smtp_server", l.Addr().String(),
+	opts := data.NewMap("highstate.report_delivery", "smtp", "highstate.smtp_server", l.Addr().String(),
 		"highstate.smtp_sender", "a@example.com", "highstate.smtp_recipients", "b@example.com, c@example.com",
-		"highstate.smtp_failure_subject", "{host} is bad\r\nBcc: x@example.com")).Return(t.Context(),
-		data.NewMap("return", states))
-	if err != nil {
+		"highstate.smtp_failure_subject", "{host} is bad\r\nBcc: x@example.com")
+	opts.Update(data.NewMap(more...))
+	if err := reporterOf(t, opts).Return(t.Context(), data.NewMap("return", states)); err != nil {
 		t.Fatal(err)
 	}
-	got := <-said
+	return <-said
+}
+
+func TestMail(t *testing.T) {
+	got := mailed(t)
 	for _, want := range []string{"MAIL FROM:<a@example.com>", "RCPT TO:<b@example.com>\nRCPT TO:<c@example.com>\nDATA",
 		"Subject: web1 is bad Bcc: x@example.com\n", "Content-Type: text/yaml", "\n- stats:\n  - total: 1\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the server got no %q:\n%s", want, got)
 		}
+	}
+	got = mailed(t, "highstate.report_format", "yaml\r\nBcc: y@example.com")
+	if !strings.Contains(got, "Content-Type: text/html; charset") || strings.Contains(got, "y@example.com") {
+		t.Errorf("the format gets into the header:\n%s", got)
 	}
 }
 

@@ -10,18 +10,16 @@ package mysql
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/mysqltls"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/sqlcache"
 )
@@ -92,46 +90,6 @@ func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 // by ssl_ca, or else by the system, and be valid for host. Self-generated server certificates have
 // no names: the option ssl_any_name, which is Brine's own, accepts any name.
 func security(s *returners.Settings) (*tls.Config, error) {
-	ca, cert, key := s.Text("ssl_ca"), s.Text("ssl_cert"), s.Text("ssl_key")
-	if ca == "" && cert == "" && key == "" {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.Text("host")}
-	if cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("mysql.ssl_cert, mysql.ssl_key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("mysql.ssl_ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("mysql.ssl_ca: %s holds no certificate", ca)
-		}
-	}
-	if s.Bool("ssl_any_name") {
-		c.InsecureSkipVerify = true
-		c.VerifyConnection = func(state tls.ConnectionState) error { return verify(state, c.RootCAs) }
-	}
-	return c, nil
-}
-
-// verify verifies the server's certificate, but not its name. If roots is nil the system's roots
-// are used.
-func verify(state tls.ConnectionState, roots *x509.CertPool) error {
-	if len(state.PeerCertificates) == 0 {
-		return errors.New("the server has no certificate")
-	}
-	between := x509.NewCertPool()
-	for _, c := range state.PeerCertificates[1:] {
-		between.AddCert(c)
-	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots,
-		Intermediates: between})
-	return err
+	return mysqltls.Options{CA: s.Text("ssl_ca"), Cert: s.Text("ssl_cert"), Key: s.Text("ssl_key"),
+		Host: s.Text("host"), AnyName: s.Bool("ssl_any_name"), Prefix: "mysql.ssl_"}.Config()
 }

@@ -152,6 +152,9 @@ func address(key string, profile *data.Map) (string, error) {
 	}
 	parts := strings.Split(key, "/")
 	for i, p := range parts {
+		if p == "." || p == ".." {
+			return "", loader.Execution("sdb consul: . or .. is a part of the key, which would lead out of the store")
+		}
 		parts[i] = url.PathEscape(p)
 	}
 	at := fmt.Sprintf("%s://%s:%s/v1/kv/%s", scheme, text("host", "127.0.0.1"), text("port", "8500"),

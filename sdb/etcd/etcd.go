@@ -155,6 +155,10 @@ func (c version2) ask(ctx context.Context, key string, words *data.Map) (*data.M
 	}
 	parts := strings.Split(strings.TrimPrefix(key, "/"), "/")
 	for i, p := range parts {
+		if p == "." || p == ".." {
+			return nil, 0, loader.Execution(
+				"sdb etcd: . or .. is a part of the key, which would lead out of the store")
+		}
 		parts[i] = url.PathEscape(p)
 	}
 	return c.query(ctx, "/v2/keys/"+strings.Join(parts, "/"), words)

@@ -266,6 +266,8 @@ func TestConsul(t *testing.T) {
 		want(t, "get", get(t, r, "sdb://co/new"), "'v é'")
 		want(t, "refused", call(t, r, "sdb.set", "sdb://co/refused", "v"), "False")
 		want(t, "delete", call(t, r, "sdb.delete", "sdb://co/new"), "KeyError: 'consul.delete'")
+		want(t, "another path", get(t, r, "sdb://co/../agent/self"), "salt.exceptions.CommandExecutionError: "+
+			"sdb consul: . or .. is a part of the key, which would lead out of the store")
 		want(t, "denied", get(t, r, "sdb://no/app/key"),
 			"salt.exceptions.CommandExecutionError: sdb consul: HTTP 403: Forbidden")
 	}
@@ -292,6 +294,8 @@ func TestEtcd(t *testing.T) {
 			want(t, name, call(t, r, "sdb.delete", uri), "True")
 			want(t, name, call(t, r, "sdb.delete", uri), "True")
 		}
+		want(t, "another path", get(t, r, "sdb://e2/../members"), "salt.exceptions.CommandExecutionError: "+
+			"sdb etcd: . or .. is a part of the key, which would lead out of the store")
 		want(t, "a dictionary", call(t, r, "sdb.set", "sdb://e3/d", data.NewMap("a", []any{int64(1), nil})),
 			"{'a': [1, None]}")
 		want(t, "as MessagePack", get(t, r, "sdb://plain/d"), `b'\x81\xa1a\x92\x01\xc0'`)

@@ -12,8 +12,9 @@
 // are YAML unless expand_keys is false.
 //
 // Differences: the token travels in a header and not in the address. A target is matched with the
-// grains and the pillar of the compilation. A part . or .. in the root is an error. If the server
-// does not answer, the minion sees an error without the address.
+// grains and the pillar of the compilation. A part . or .. in the root is an error, and so is a root
+// that an empty grain empties: it would be the whole store. If the server does not answer, the minion
+// sees an error without the address.
 package consul
 
 import (
@@ -184,6 +185,9 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	root, err := pillar.Percent(e.root, names(q.ID, q.Grains))
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
+	}
+	if e.root != "" && root == "" {
+		return nil, errors.New("root: the grains in it are empty")
 	}
 	tree, err := s.tree(ctx, q, c, root, !e.literal)
 	if err != nil {

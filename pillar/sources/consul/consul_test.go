@@ -113,6 +113,11 @@ func TestTargetsAndSecrets(t *testing.T) {
 		len(told.AllEntries()) != 1 || strings.Contains(told.LastEntry().Message, "hunter2") {
 		t.Errorf("%v", err)
 	}
+	s, profile = server(t, fakeweb.Load(t, "cases.json"))
+	q.Argument, q.Grains, q.Opts = "my root=%(role)s", data.NewMap("role", ""), data.NewMap("my", profile)
+	if got, err := New().Pillar(t.Context(), q); err == nil || len(s.Take()) > 0 {
+		t.Errorf("with an empty root: %s, %v", data.Repr(got), err)
+	}
 	q.Argument, q.Grains = "my root=salt/%(role)s", data.NewMap("role", "../secret")
 	if _, err := New().Pillar(t.Context(), q); err == nil || !strings.Contains(err.Error(), "root: . or .. is a part of a key") {
 		t.Errorf("%v", err)

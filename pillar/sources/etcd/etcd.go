@@ -13,7 +13,8 @@
 //
 // Differences: in version 3 only the root itself and keys below it are read. Salt also reads keys
 // whose names merely begin with it, so that the minion web1 sees the data of web10. Keys are always
-// text (etcd.raw_keys has no effect).
+// text (etcd.raw_keys has no effect). etcd.ca with one of client_cert and client_key is an error: Salt
+// connects without TLS then.
 package etcd
 
 import (
@@ -106,7 +107,10 @@ func (c *config) options(o *data.Map) error {
 	ca, cert, key := text(o, "ca"), text(o, "client_cert"), text(o, "client_key")
 	scheme := "http"
 	c.tls = rest.Options{Timeout: patience}
-	if ca != "" && (cert == "") == (key == "") {
+	if ca != "" && (cert == "") != (key == "") {
+		return errors.New("etcd.client_cert, etcd.client_key: both are needed")
+	}
+	if ca != "" {
 		scheme, c.tls.CA, c.tls.Cert, c.tls.Key = "https", ca, cert, key
 	}
 	c.address = scheme + "://" + net.JoinHostPort(host, strconv.FormatInt(port, 10))

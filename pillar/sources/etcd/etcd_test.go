@@ -174,11 +174,13 @@ func TestMinionsSeeTheirOwnKeys(t *testing.T) {
 }
 
 func TestEntriesAreChecked(t *testing.T) {
-	opts := data.NewMap("my", data.NewMap(), "port", data.NewMap("etcd.port", "x"), "text", "x")
+	opts := data.NewMap("my", data.NewMap(), "port", data.NewMap("etcd.port", "x"), "text", "x",
+		"half", data.NewMap("etcd.ca", "/x", "etcd.client_cert", "/y"))
 	for conf, want := range map[any]string{
 		int64(1): "conf: expected", "": "conf: expected", "gone": "gone: there is no such profile",
 		"my root=%(x)s": `root: "%(x)s" is none of %(minion_id)s`, "port": "etcd.port: expected",
 		"text": "text: expected a dictionary", "my": "", "my root=/a/%(minion_id)s": "",
+		"half": "etcd.client_cert, etcd.client_key: both",
 	} {
 		err := New().Check(conf, opts)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -55,7 +55,9 @@ import (
 const (
 	dialTimeout    = 5 * time.Second
 	requestTimeout = 30 * time.Second
+	searchTimeout  = 2 * time.Minute
 	maxEntries     = 10_000
+	maxBytes       = 64 << 20 // of the values
 	places         = 16
 )
 
@@ -130,7 +132,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 		if !one.Has("filter") {
 			return nil, errors.New("missing filter")
 		}
-		found, err := search(ctx, one, q.Opts)
+		found, err := search(ctx, one, q.Opts, maxBytes)
 		if err != nil {
 			q.Log.Errorf("Failed to retrieve pillar data from LDAP: search %s for %s: %s",
 				data.Str(name), q.ID, err)
@@ -195,7 +197,10 @@ func setting(conf, opts *data.Map, name, option string) string {
 	return ""
 }
 
-func search(ctx context.Context, conf, opts *data.Map) ([]record, error) {
+// search returns what a search finds, whose values have room bytes at most.
+func search(ctx context.Context, conf, opts *data.Map, room int) ([]record, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
 	scope, err := scopeOf(setting(conf, opts, "scope", "scope"))
 	if err != nil {
 		return nil, err
@@ -208,23 +213,30 @@ func search(ctx context.Context, conf, opts *data.Map) ([]record, error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	wanted := slices.Concat(data.TextsOf(conf.Value("lists")), data.TextsOf(conf.Value("attrs")),
 		[]string{keyAttribute(conf)})
-	found, err := conn.Search(ldap.NewSearchRequest(setting(conf, opts, "dn", "basedn"), scope,
+	found := conn.SearchAsync(ctx, ldap.NewSearchRequest(setting(conf, opts, "dn", "basedn"), scope,
 		ldap.NeverDerefAliases, maxEntries, int(requestTimeout/time.Second), false,
-		data.Str(conf.Value("filter")), wanted, nil))
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
-	}
+		data.Str(conf.Value("filter")), wanted, nil), 0)
 	var all []record
-	for _, e := range found.Entries {
+	for found.Next() {
+		e := found.Entry()
+		if e == nil {
+			continue // a referral
+		}
 		r := record{e.DN, data.NewMap()}
 		for _, a := range e.Attributes {
 			var values []any
 			for _, b := range a.ByteValues {
+				room -= len(b)
 				values = append(values, value(b))
 			}
 			r.attributes.Set(a.Name, values)
 		}
-		all = append(all, r)
+		if all = append(all, r); room < 0 || len(all) > maxEntries {
+			return nil, errors.New("search: the server sends too much")
+		}
+	}
+	if err := errors.Join(found.Err(), ctx.Err()); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
 	}
 	return all, nil
 }

@@ -160,6 +160,15 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q: %s, %v, log %s", name, data.Repr(got), err, log)
 		}
 	}
+	conf := data.NewMap("server", host, "port", port, "dn", "dc=example,dc=org", "filter", "(mail=*)",
+		"binddn", "cn=reader,dc=example,dc=org", "bindpw", "hunter2", "lists", []any{"mail"})
+	if _, err := search(t.Context(), conf, data.NewMap(), 20); err == nil ||
+		err.Error() != "search: the server sends too much" {
+		t.Errorf("more bytes than the limit: %v", err)
+	}
+	if found, err := search(t.Context(), conf, data.NewMap(), 1000); err != nil || len(found) == 0 {
+		t.Errorf("fewer bytes: %v, %v", found, err)
+	}
 	got, err, log := ask(t, fmt.Sprintf(search1, host, port, "hunter3"), data.NewMap("name", "x"))
 	if err != nil || got.Len() != 0 || !strings.Contains(log, "bind as cn=reader") || strings.Contains(log, "hunter") {
 		t.Errorf("a wrong password: %s, %v, log %s", data.Repr(got), err, log)

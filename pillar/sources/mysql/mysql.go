@@ -10,19 +10,17 @@ package mysql
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/mysqltls"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pillar/sqltree"
@@ -99,7 +97,9 @@ func target(opts *data.Map) (*mysql.Config, error) {
 	cfg.Logger = &mysql.NopLogger{}
 	cfg.TLSConfig = "preferred"
 	if ssl, ok := o.Value("ssl").(*data.Map); ok && ssl.Len() > 0 {
-		if cfg.TLS, err = security(ssl, word(o, "host")); err != nil {
+		files := mysqltls.Options{CA: ssl.Text("ca"), Cert: ssl.Text("cert"), Key: ssl.Text("key"),
+			Host: word(o, "host"), Always: true}
+		if cfg.TLS, err = files.Config(); err != nil {
 			return nil, fmt.Errorf("mysql: ssl: %w", err)
 		}
 		cfg.TLSConfig = ""
@@ -113,26 +113,4 @@ func word(m *data.Map, name string) string {
 		return ""
 	}
 	return data.Str(v)
-}
-
-func security(ssl *data.Map, host string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
-	if cert, key := ssl.Text("cert"), ssl.Text("key"); cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("cert, key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	if ca := ssl.Text("ca"); ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca: %s holds no certificate", ca)
-		}
-	}
-	return c, nil
 }

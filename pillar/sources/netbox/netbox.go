@@ -44,15 +44,19 @@ import (
 const (
 	patience = 2 * time.Minute
 	maxPages = 1000
-	maxBody  = 32 << 20
+	maxBody  = 32 << 20 // of a response
+	maxBytes = 64 << 20 // of all responses
 	places   = 16
 )
 
 // A Source is the external pillar netbox.
-type Source struct{ places chan struct{} }
+type Source struct {
+	places chan struct{}
+	room   int
+}
 
 // New returns the source.
-func New() *Source { return &Source{make(chan struct{}, places)} }
+func New() *Source { return &Source{make(chan struct{}, places), maxBytes} }
 
 var _ pillar.Checker = (*Source)(nil)
 
@@ -139,7 +143,8 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	if err != nil {
 		return nil, err
 	}
-	n := &box{entry: e, http: rest.Of(client, rest.Options{MaxBody: maxBody}), id: q.ID, log: q.Log}
+	n := &box{entry: e, http: rest.Of(client, rest.Options{MaxBody: maxBody}), id: q.ID, log: q.Log,
+		room: s.room}
 	defer n.http.Close()
 	return n.pillar(ctx)
 }
@@ -150,7 +155,10 @@ type box struct {
 	http *rest.Client
 	id   string
 	log  logrus.FieldLogger
+	room int // how many bytes the responses may still have
 }
+
+var errRoom = errors.New("the responses are too large")
 
 // get returns the dictionary at an address.
 func (b *box) get(ctx context.Context, address string) (*data.Map, error) {
@@ -162,6 +170,9 @@ func (b *box) get(ctx context.Context, address string) (*data.Map, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if b.room -= len(a.Body); b.room < 0 {
+		return nil, errRoom
 	}
 	v, err := a.JSON()
 	if err != nil {

@@ -74,6 +74,23 @@ func TestTheTokenStaysOnTheServer(t *testing.T) {
 	}
 }
 
+// TestResponsesAreLimited has a list without end.
+func TestResponsesAreLimited(t *testing.T) {
+	s := fakeweb.New(t, func(fakeweb.Request) *fakeweb.Answer {
+		return &fakeweb.Answer{Kind: "application/json", Body: `{"results": [], "x": "` +
+			strings.Repeat("x", 1000) + `", "next": "/api/dcim/devices?page=2"}`}
+	})
+	log, told := logtest.NewNullLogger()
+	source := New()
+	source.room = 10_000
+	got, err := source.Pillar(t.Context(), pillar.Query{ID: "web1", Opts: data.NewMap(), Log: log,
+		Argument: data.NewMap("api_url", s.URL+"/api", "api_token", "t")})
+	if got.Len() > 0 || err != nil || len(s.Take()) > 10 ||
+		!strings.Contains(told.AllEntries()[0].Message, "the responses are too large") {
+		t.Errorf("%s, %v, %v", data.Repr(got), err, told.AllEntries())
+	}
+}
+
 func TestEntriesAreChecked(t *testing.T) {
 	for want, a := range map[string]any{
 		"api_url: expected":             data.NewMap("api_token", "x"),

@@ -14,20 +14,18 @@
 //	      s3_cache_expire: 30     # seconds for which a list of the bucket is kept
 //	      s3_sync_on_update: True
 //
-// The bucket is copied into pillar_s3fs in the cachedir. Differences: the list is kept in memory.
-// Files that the bucket no longer has are removed from the copy. If the store does not answer, the
-// copy is used, which the log reports; without a copy that is an error. kms_keyid has no effect, as
+// The files below prefix are copied into pillar_s3fs in the cachedir, each bucket and prefix for
+// itself. A copy counts once it is whole, and is replaced as a whole: one request makes the new one,
+// and others wait for it, but no longer than ten seconds if there is a copy to use. If the store does
+// not answer, the copy is used, which the log reports; without a copy that is an error.
+//
+// Differences: files that the bucket no longer has are not in the copy. kms_keyid has no effect, as
 // in Salt, which sends it with uploads only. A key with a part .. is left out.
 package s3
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,24 +33,32 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/s3"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 )
 
-// maxFile is the limit of a pillar file, in bytes.
-const maxFile = 16 << 20
+// Limits of a pillar file in bytes, of the making of a copy, and of the wait for one that another
+// request makes: if there is no copy yet, and if there is one.
+const (
+	maxFile     = 16 << 20
+	updateLimit = 10 * time.Minute
+	firstWait   = time.Minute
+	otherWait   = 10 * time.Second
+)
 
-// A Source is the external pillar s3. It keeps the lists of buckets.
+// A Source is the external pillar s3. It knows when each copy was last compared with its bucket.
 type Source struct {
-	mu      sync.Mutex
-	buckets map[string]*copied
-	now     func() time.Time
+	mu                   sync.Mutex
+	copies               map[string]*copied
+	now                  func() time.Time
+	firstWait, otherWait time.Duration
 }
 
 // New returns the source.
-func New() *Source { return &Source{buckets: map[string]*copied{}, now: time.Now} }
+func New() *Source {
+	return &Source{copies: map[string]*copied{}, now: time.Now, firstWait: firstWait, otherWait: otherWait}
+}
 
 var (
 	_ pillar.Checker         = (*Source)(nil)
@@ -136,16 +142,6 @@ func (*Source) Check(argument any, _ *data.Map) error {
 	return err
 }
 
-// copied is the copy of one bucket.
-type copied struct {
-	mu      sync.Mutex // held while the copy is brought up to date
-	at      time.Time  // when that began last
-	dir     string
-	entry   *entry
-	bucket  *s3.Bucket
-	present bool // there is a whole copy
-}
-
 // copied returns the copy for an entry; the same arguments yield the same copy.
 func (s *Source) copied(q pillar.Query) (*copied, error) {
 	e, err := read(q.Argument)
@@ -156,19 +152,16 @@ func (s *Source) copied(q pillar.Query) (*copied, error) {
 	key := cachedir + "\x00" + data.Repr(q.Argument)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c, ok := s.buckets[key]; ok {
+	if c, ok := s.copies[key]; ok {
 		return c, nil
 	}
 	bucket, err := s3.Open(e.config)
 	if err != nil {
 		return nil, err
 	}
-	c := &copied{entry: e, bucket: bucket,
-		dir: filepath.Join(cachedir, "pillar_s3fs", e.environment, e.config.Bucket)}
-	if _, err := os.Stat(c.dir); err == nil {
-		c.present = true
-	}
-	s.buckets[key] = c
+	c := &copied{entry: e, bucket: bucket, now: s.now, firstWait: s.firstWait, otherWait: s.otherWait,
+		dir: e.dir(cachedir)}
+	s.copies[key] = c
 	return c, nil
 }
 
@@ -178,108 +171,19 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.refresh(ctx, s.now); err != nil {
+	dir, err := c.current(ctx)
+	if err != nil {
 		q.Log.Errorf("ext_pillar s3 for %s: %s", q.ID, err)
-		if !c.usable() {
+		if dir == "" {
 			return nil, errors.New("the bucket could not be read yet; please see the master's log")
 		}
 	}
 	e := c.entry
-	dir := filepath.Join(c.dir, filepath.FromSlash(e.prefix))
+	dir = filepath.Join(dir, filepath.FromSlash(e.prefix))
 	if e.multiple {
 		dir = filepath.Join(dir, e.environment)
 	}
 	opts := q.Opts.Clone()
 	opts.Set("pillar_roots", data.NewMap(e.environment, []any{dir}))
 	return q.Compile(ctx, e.environment, pillar.Roots(opts)(e.environment))
-}
-
-func (c *copied) usable() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.present
-}
-
-// refresh brings the copy up to date, unless that was done a short time ago.
-func (c *copied) refresh(ctx context.Context, now func() time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.present && !c.at.IsZero() && now().Sub(c.at) < c.entry.expire {
-		return nil
-	}
-	c.at = now()
-	if err := c.update(ctx); err != nil {
-		return err
-	}
-	c.present = true
-	return nil
-}
-
-func (c *copied) update(ctx context.Context) error {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("make the copy of a bucket: %w", err)
-	}
-	root, err := os.OpenRoot(c.dir)
-	if err != nil {
-		return fmt.Errorf("make the copy of a bucket: %w", err)
-	}
-	defer root.Close()
-	objects, err := c.bucket.List(ctx, c.entry.prefix)
-	if err != nil {
-		return err
-	}
-	keep := map[string]bool{}
-	for _, o := range objects {
-		name := filepath.FromSlash(strings.Trim(o.Key, "/"))
-		if strings.HasSuffix(o.Key, "/") || name == "" || hasDots(o.Key) || !filepath.IsLocal(name) {
-			continue
-		}
-		keep[name] = true
-		if err := c.file(ctx, root, name, o); err != nil {
-			return fmt.Errorf("copy %s of bucket %s: %w", o.Key, c.entry.config.Bucket, err)
-		}
-	}
-	return c.prune(keep)
-}
-
-// file copies one object, unless the copy has its content.
-func (c *copied) file(ctx context.Context, root *os.Root, name string, o s3.Object) error {
-	if sum, err := sumOf(root, name); err == nil && sum == o.ETag {
-		return nil
-	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	var content strings.Builder
-	if err := c.bucket.Get(ctx, o.Key, &content); err != nil {
-		return err
-	}
-	return atomicfile.WriteIn(root, name, []byte(content.String()), atomicfile.Options{})
-}
-
-func sumOf(root *os.Root, name string) (string, error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := md5.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// prune removes the files that the bucket no longer has.
-func (c *copied) prune(keep map[string]bool) error {
-	return filepath.WalkDir(c.dir, func(at string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(c.dir, at)
-		if err == nil && !keep[name] {
-			err = os.Remove(at)
-		}
-		return err
-	})
 }

@@ -98,9 +98,14 @@ func TestBucketIsCopied(t *testing.T) {
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("without a copy: %v", err)
 	}
-	at := filepath.Join(dir, "pillar_s3fs", "base", "pillar", "top.sls")
-	if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+	files, err := filepath.Glob(filepath.Join(dir, "pillar_s3fs/base/pillar/*/copy-*/files/top.sls"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("the copy has %q, %v", files, err)
+	}
+	for _, at := range files {
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
 	}
 }
 
