@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/docker"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testdocker"
 )
 
@@ -164,6 +166,43 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// slow is a body of five bytes that come one by one.
+type slow struct{ left int }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(300 * time.Millisecond)
+	s.left--
+	p[0] = 'x'
+	return 1, nil
+}
+
+// TestSlowBody checks that an engine is not silent while it takes what it is sent, and that a request may set
+// a longer limit than the client's.
+func TestSlowBody(t *testing.T) {
+	need.Time(t, "a body is sent slowly")
+	hold := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err != nil || len(text) == 0 {
+			<-hold
+		}
+		_, _ = w.Write([]byte(`"taken"`))
+	})
+	defer close(hold)
+	v, err := c.WithTimeout(time.Second).Call(t.Context(),
+		docker.Request{Method: "POST", Path: "/load", Raw: &slow{5}})
+	if v != "taken" || err != nil {
+		t.Errorf("a body that takes longer than the limit: %v, %v", v, err)
+	}
+	c = c.WithTimeout(50 * time.Millisecond)
+	_, err = c.Call(t.Context(), docker.Request{Method: "POST", Path: "/x", Silence: 200 * time.Millisecond})
+	if err == nil || !strings.HasSuffix(err.Error(), "the engine sends nothing for 200ms") {
+		t.Errorf("a request with a limit of its own: %v", err)
+	}
+}
+
 func TestNew(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"ApiVersion": "1.20"}`: "API versions below 1.24 are no longer supported by this library.",
@@ -272,6 +311,23 @@ func TestExecEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-started; cancel() }()
 	if _, err := c.Exec(ctx, "c", docker.Command{Argv: []string{"sleep"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestExecStartEnds checks that the wait for the start of a program has a limit.
+func TestExecStartEnds(t *testing.T) {
+	hold := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/start") {
+			<-hold
+		}
+		_, _ = w.Write([]byte(`{"Id": "e"}`))
+	})
+	defer close(hold)
+	c = c.WithTimeout(time.Second)
+	_, err := c.Exec(t.Context(), "c", docker.Command{Argv: []string{"true"}})
+	if err == nil || err.Error() != "start the program: the engine sends nothing for 1s" {
 		t.Errorf("got %v", err)
 	}
 }

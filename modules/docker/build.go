@@ -88,7 +88,7 @@ func (m *module) build(ctx context.Context, a buildArgs) (*data.Map, error) {
 	if err := setBuildArgs(query, a.Buildargs); err != nil {
 		return nil, err
 	}
-	r := docker.Request{Method: http.MethodPost, Path: "/build", Query: query, Type: "application/tar", Endless: true}
+	r := docker.Request{Method: http.MethodPost, Path: "/build", Query: query, Type: "application/tar"}
 	name := ""
 	if data.Truth(a.Dockerfile) {
 		name = data.Str(a.Dockerfile)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -91,7 +92,7 @@ func (m *module) fetch(ctx context.Context, action, path string) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: path, Endless: true})
+	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: path, Silence: m.limits.work})
 	return resp, m.failed(action, err)
 }
 
@@ -123,7 +124,7 @@ func (m *module) store(ctx context.Context, a saveArgs, noParent string, open fu
 		return nil, err
 	}
 	defer resp.Body.Close()
-	size, err := m.write(ctx, path, compression, resp.Body)
+	size, err := m.write(ctx, path, compression, 0o600, resp.Body)
 	if err != nil {
 		return nil, loader.Execution("write %s: %w", path, err)
 	}
@@ -159,8 +160,8 @@ func compressionOf(path string, v any) (string, error) {
 	return name, nil
 }
 
-// write writes a file as a whole or not at all. It returns the size.
-func (m *module) write(ctx context.Context, path, compression string, from io.Reader) (int64, error) {
+// write writes a file with these permissions, as a whole or not at all. It returns the size.
+func (m *module) write(ctx context.Context, path, compression string, mode fs.FileMode, from io.Reader) (int64, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return 0, err
@@ -185,7 +186,10 @@ func (m *module) write(ctx context.Context, path, compression string, from io.Re
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), errors.Join(f.Sync(), os.Rename(f.Name(), path))
+	if err := errors.Join(f.Chmod(mode), f.Sync()); err != nil {
+		return 0, err
+	}
+	return info.Size(), os.Rename(f.Name(), path)
 }
 
 // compress runs bzip2 or xz.

@@ -1,0 +1,51 @@
+package docker_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestCopyFromHasItsModeAtOnce watches the directory of a copied file: nothing may happen to the file once it
+// has its name.
+func TestCopyFromHasItsModeAtOnce(t *testing.T) {
+	m := start(t)
+	source, dir := filepath.Join(m.Engine.Root, "file"), t.TempDir()
+	write(t, source, "text")
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	const events = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ATTRIB | unix.IN_MODIFY
+	if _, err := unix.InotifyAddWatch(fd, dir, events); err != nil {
+		t.Fatal(err)
+	}
+	dest := filepath.Join(dir, "dest")
+	ok(t, m, "docker.copy_from", []any{"c", source, dest})
+	if info, err := os.Stat(dest); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the copy has %v, %v", info, err)
+	}
+	buf := make([]byte, 64<<10)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for buf = buf[:n]; len(buf) >= unix.SizeofInotifyEvent; {
+		mask, size := int(binary.NativeEndian.Uint32(buf[4:])), int(binary.NativeEndian.Uint32(buf[12:]))
+		name := string(bytes.TrimRight(buf[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size], "\x00"))
+		if buf = buf[unix.SizeofInotifyEvent+size:]; name == "dest" {
+			named = append(named, map[int]string{unix.IN_CREATE: "created", unix.IN_MOVED_TO: "named",
+				unix.IN_ATTRIB: "changed", unix.IN_MODIFY: "written"}[mask])
+		}
+	}
+	if got := strings.Join(named, ", "); got != "named" {
+		t.Errorf("the file was %s", got)
+	}
+}
