@@ -105,8 +105,8 @@ func (m *module) push(ctx context.Context, a pullArgs) (*data.Map, error) {
 		query.Set("tag", tag)
 	}
 	started := time.Now()
-	e, r, err := m.within(ctx, docker.Request{Method: http.MethodPost, Path: docker.Path("images", repository, "push"),
-		Query: query, Header: header, Body: data.NewMap()}, a.ClientTimeout)
+	e, r, err := m.within(ctx, docker.Request{Method: http.MethodPost,
+		Path: docker.Path("images", repository, "push"), Query: query, Header: header, Body: data.NewMap()}, a.ClientTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,9 @@ func (m *module) events(ctx context.Context, action string, r docker.Request) ([
 	return m.eventsOf(ctx, e, action, r)
 }
 
-func (m *module) eventsOf(ctx context.Context, e engine, action string, r docker.Request) ([]*data.Map, error) {
+func (m *module) eventsOf(
+	ctx context.Context, e engine, action string, r docker.Request,
+) ([]*data.Map, error) {
 	resp, err := e.Do(ctx, r)
 	if err != nil {
 		return nil, m.failed(action, err)

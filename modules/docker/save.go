@@ -161,7 +161,9 @@ func compressionOf(path string, v any) (string, error) {
 }
 
 // write writes a file with these permissions, as a whole or not at all. It returns the size.
-func (m *module) write(ctx context.Context, path, compression string, mode fs.FileMode, from io.Reader) (int64, error) {
+func (m *module) write(
+	ctx context.Context, path, compression string, mode fs.FileMode, from io.Reader,
+) (int64, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return 0, err

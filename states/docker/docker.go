@@ -8,7 +8,8 @@
 //
 // Differences from Salt: docker_volume.absent changes nothing in test mode. An image whose pull reported an
 // error, or that is not there after all, is a failure. A new container that cannot be connected to its
-// networks, or cannot take the place of the old one, is not left behind. docker_image.present cannot use sls, which needs a Salt in the container.
+// networks, or cannot take the place of the old one, is not left behind. docker_image.present cannot use
+// sls, which needs a Salt in the container.
 package docker
 
 import (

@@ -21,12 +21,14 @@ func TestNothingIsLeft(t *testing.T) {
 		force         bool
 		want, left    string
 	}{
-		{"the old one cannot be removed", `DELETE .*/containers/web$`, false, "Failed to replace container 'web': " + refusal,
-			"['web']"},
+		{"the old one cannot be removed", `DELETE .*/containers/web$`, false,
+			"Failed to replace container 'web': " + refusal, "['web']"},
 		{"the old one cannot be removed by force", `DELETE .*/containers/web$`, true,
 			"Failed to replace container 'web': " + refusal, "['web']"},
-		{"the new one cannot be named", `POST .*/rename$`, false, "Failed to rename temp container: " + refusal, "[]"},
-		{"the new one cannot be named by force", `POST .*/rename$`, true, "Failed to rename temp container: " + refusal, "[]"},
+		{"the new one cannot be named", `POST .*/rename$`, false,
+			"Failed to rename temp container: " + refusal, "[]"},
+		{"the new one cannot be named by force", `POST .*/rename$`, true,
+			"Failed to rename temp container: " + refusal, "[]"},
 		{"the new one cannot be inspected", `GET .*/containers/[0-9a-f]{64}/json$`, true, refusal, "['web']"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +61,8 @@ func TestNothingIsLeft(t *testing.T) {
 			refuse.Store(false)
 			kwargs[5] = false
 			for i, want := range []string{"True {'", "True {} "} {
-				if got := state(t, m, false, "docker_container.running", "web", kwargs...); !strings.HasPrefix(got, want) {
+				got := state(t, m, false, "docker_container.running", "web", kwargs...)
+				if !strings.HasPrefix(got, want) {
 					t.Errorf("run %d after that: %s", i, got)
 				}
 			}
