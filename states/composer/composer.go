@@ -2,8 +2,8 @@
 // uses the module composer.
 //
 // Differences from Salt: a run in which composer says that there was nothing to install, wrote no lock file
-// and made no directory vendor has no changes, where Salt reports the output of each run; test mode of composer.update tells rightly
-// whether composer has been run. As in Salt, a run with quiet reports no changes.
+// and made no directory vendor has no changes, where Salt reports the output of each run; test mode
+// of composer.update tells rightly whether composer has been run. As in Salt, a run with quiet reports no changes.
 package composer
 
 import (
@@ -113,7 +113,8 @@ func idle(output string) bool {
 	nothing := false
 	for line := range strings.Lines(output) {
 		switch line = strings.TrimSpace(line); {
-		case line == "Nothing to install or update", line == "Nothing to install, update or remove": // Composer 1, 2
+		case line == "Nothing to install or update", // Composer 1
+			line == "Nothing to install, update or remove":
 			nothing = true
 		case line == "Writing lock file":
 			return false
