@@ -206,9 +206,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, wait.explain(trimURL(err))
 	}
 	resp.Body = &patientBody{resp.Body, wait}
-	if resp.StatusCode >= http.StatusBadRequest {
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
 		defer resp.Body.Close()
 		return nil, refusal(resp)
+	case resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified:
+		defer resp.Body.Close()
+		return nil, fmt.Errorf("the engine redirects %s to another address, which is not followed", r.Path)
 	}
 	return resp, nil
 }

@@ -37,7 +37,7 @@ func TestParseAddress(t *testing.T) {
 		"tcp://:2375":               "tcp 127.0.0.1:2375",
 		"tcp://h":                   "Invalid bind address format: port is required: tcp://h",
 		"tcp://":                    "Invalid bind address format: tcp://",
-		"tcp://user:secret@h:1":     "Invalid bind address format: tcp://user:secret@h:1",
+		"tcp://user:secret@h:1":     "Invalid bind address format: tcp://user:xxxxx@h:1",
 		"tcp://h:1?x=y":             "Invalid bind address format: tcp://h:1?x=y",
 		"ssh://h":                   "Invalid bind address protocol: ssh://h",
 		"npipe:////./pipe/x_engine": "Invalid bind address protocol: npipe:////./pipe/x_engine",
@@ -104,7 +104,8 @@ func TestErrors(t *testing.T) {
 		case "/v1.43/wrong":
 			_, _ = w.Write([]byte("{"))
 		case "/v1.43/moved":
-			http.Redirect(w, r, "/v1.43/json", http.StatusMovedPermanently)
+			w.Header().Set("Location", "/v1.43/empty")
+			w.WriteHeader(http.StatusMovedPermanently)
 		}
 	})
 	get := func(path string) (any, error) { return c.Call(t.Context(), docker.Request{Method: "GET", Path: path}) }
@@ -116,6 +117,9 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := get("/huge"); err == nil || len(err.Error()) > 70_000 || docker.StatusOf(err) != 500 {
 		t.Errorf("an error of 1 MB has %d bytes", len(err.Error()))
+	}
+	if v, err := get("/moved"); err == nil || docker.StatusOf(err) != 0 {
+		t.Errorf("a redirect is %v, %v", v, err)
 	}
 	if v, err := get("/empty"); v != nil || err != nil {
 		t.Errorf("an empty answer is %v, %v", v, err)
