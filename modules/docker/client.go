@@ -99,9 +99,11 @@ func (m *module) settings(ctx context.Context) (settings, error) {
 	return s, m.machine(ctx, &s)
 }
 
-// environmentTLS returns the certificates that docker's programs take from the environment.
+// environmentTLS returns the certificates that docker's programs take from the environment. The engine's
+// certificate is verified, unless DOCKER_TLS_VERIFY is set and empty.
 func environmentTLS() (docker.TLS, bool) {
-	dir, verify := os.Getenv("DOCKER_CERT_PATH"), os.Getenv("DOCKER_TLS_VERIFY")
+	dir := os.Getenv("DOCKER_CERT_PATH")
+	verify, given := os.LookupEnv("DOCKER_TLS_VERIFY")
 	if dir == "" && verify == "" {
 		return docker.TLS{}, false
 	}
@@ -110,7 +112,7 @@ func environmentTLS() (docker.TLS, bool) {
 		dir = filepath.Join(home, ".docker")
 	}
 	return docker.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
-		CA: filepath.Join(dir, "ca.pem"), NoVerify: verify == ""}, true
+		CA: filepath.Join(dir, "ca.pem"), NoVerify: given && verify == ""}, true
 }
 
 // within returns the engine and a request for it that pulls or pushes an image. The argument client_timeout

@@ -234,9 +234,9 @@ func (m *module) stat(ctx context.Context, container, file string) (mode int64, 
 
 // put writes a file of this host to a path in a container, and checks what arrived.
 func (m *module) put(ctx context.Context, container, local, dest string, mode int64) error {
-	f, err := os.Open(local)
+	f, err := openFile(local)
 	if err != nil {
-		return loader.OSError(err)
+		return loader.Execution("%w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()

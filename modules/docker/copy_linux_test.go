@@ -49,3 +49,15 @@ func TestCopyFromHasItsModeAtOnce(t *testing.T) {
 		t.Errorf("the file was %s", got)
 	}
 }
+
+// TestPipes checks that a pipe in place of a file is an error.
+func TestPipes(t *testing.T) {
+	m := start(t)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, m, "Source file "+pipe+" does not exist", "docker.load", []any{pipe})
+	ok(t, m, "docker.import", []any{pipe, "me/x"}) // a URL for the engine, as a path that is not there
+	fails(t, m, "Source must be a regular file", "docker.copy_to", []any{"c", pipe, filepath.Join(m.Engine.Root, "x")})
+}

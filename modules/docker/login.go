@@ -72,6 +72,9 @@ func (m *module) login(ctx context.Context, a registriesArgs) (*data.Map, error)
 				return nil, "", "Missing '" + key + "' for registry '" + registry + "'"
 			}
 		}
+		if strings.ContainsAny(c.Text("username"), "\n\r\x00") {
+			return nil, "", "The username for registry '" + registry + "' has more than one line"
+		}
 		return []string{"login", "--username=" + c.Text("username"), "--password-stdin"}, c.Text("password"), ""
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -237,14 +239,11 @@ func (m *module) load(ctx context.Context, a loadArgs) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(local)
+	f, err := openFile(local)
 	if err != nil {
 		return nil, loader.Execution("Source file %s does not exist", a.Path)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, loader.Execution("Source file %s does not exist", a.Path)
-	}
 	pre, err := m.allImages(ctx)
 	if err != nil {
 		return nil, err
@@ -294,6 +293,19 @@ func (m *module) tagLoaded(ctx context.Context, ret *data.Map, top []any, reposi
 	}
 }
 
+// openFile opens a regular file to read. A pipe would wait for its writer.
+func openFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is no regular file", path))
+}
+
 // cached returns the path of a file on the minion, which is fetched if it is one of the master.
 func (m *module) cached(ctx context.Context, source string) (string, error) {
 	if !strings.HasPrefix(source, "salt://") {
@@ -338,7 +350,7 @@ func (m *module) importImage(ctx context.Context, a importArgs) (*data.Map, erro
 		return nil, err
 	}
 	r := docker.Request{Method: http.MethodPost, Path: "/images/create", Query: url.Values{"repo": {a.Repository}, "tag": {a.Tag}, "fromSrc": {local}}}
-	if f, err := os.Open(local); err == nil {
+	if f, err := openFile(local); err == nil {
 		defer f.Close()
 		r.Raw, r.Type = f, "application/tar"
 		r.Query.Set("fromSrc", "-")
