@@ -206,6 +206,9 @@ type rule struct {
 	keep bool // the rule begins with !
 }
 
+// ignoreLimit is the size that a .dockerignore may have.
+const ignoreLimit = 1 << 20
+
 func newPacker(dir, dockerfile string) (*packer, error) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
@@ -214,7 +217,7 @@ func newPacker(dir, dockerfile string) (*packer, error) {
 	if dockerfile == "" {
 		dockerfile = "Dockerfile"
 	}
-	text, err := os.ReadFile(filepath.Join(dir, ".dockerignore"))
+	text, err := readFile(filepath.Join(dir, ".dockerignore"), ignoreLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

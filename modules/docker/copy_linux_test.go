@@ -59,5 +59,17 @@ func TestPipes(t *testing.T) {
 	}
 	fails(t, m, "Source file "+pipe+" does not exist", "docker.load", []any{pipe})
 	ok(t, m, "docker.import", []any{pipe, "me/x"}) // a URL for the engine, as a path that is not there
+	for file, call := range map[string][]any{
+		filepath.Join(filepath.Dir(pipe), ".dockerignore"):         {"docker.build", filepath.Dir(pipe)},
+		filepath.Join(os.Getenv("HOME"), ".docker", "config.json"): {"docker.pull", "alpine"},
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mkfifo(file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, m, file+" is no regular file", call[0].(string), call[1:])
+	}
 	fails(t, m, "Source must be a regular file", "docker.copy_to", []any{"c", pipe, filepath.Join(m.Engine.Root, "x")})
 }

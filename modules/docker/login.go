@@ -155,16 +155,9 @@ func readConfig() (*docker.Config, error) {
 		dir = filepath.Join(home, ".docker")
 	}
 	path := filepath.Join(dir, "config.json")
-	info, err := os.Stat(path)
+	text, err := readFile(path, configLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return docker.ParseConfig("{}")
-	}
-	if err == nil && info.Size() > configLimit {
-		err = errors.New("it is too large")
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
 	}
 	var config *docker.Config
 	if err == nil {

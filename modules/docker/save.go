@@ -306,6 +306,20 @@ func openFile(path string) (*os.File, error) {
 	return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is no regular file", path))
 }
 
+// readFile returns the content of a regular file that may have limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return text, err
+}
+
 // cached returns the path of a file on the minion, which is fetched if it is one of the master.
 func (m *module) cached(ctx context.Context, source string) (string, error) {
 	if !strings.HasPrefix(source, "salt://") {
