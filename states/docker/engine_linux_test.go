@@ -44,7 +44,7 @@ func TestEngine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(build, "Dockerfile"), []byte("FROM box:1\nENV MADE=yes\nCOPY file /etc/file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(build, "file"), []byte("content"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(build, "file"), []byte("content"), 0o644); err != nil { // web runs as 1000
 		t.Fatal(err)
 	}
 	four(t, m, "docker_image.present", "me/box", "build", build, "tag", "1")
@@ -89,8 +89,8 @@ func TestEngine(t *testing.T) {
 	four(t, m, "docker_container.stopped", "web")
 	four(t, m, "docker_container.absent", "web")
 	four(t, m, "docker_container.absent", "plain", "force", true)
-	call(nil, "docker.prune", nil)
 	four(t, m, "docker_network.absent", "net1")
+	call(nil, "docker.prune", nil)
 	four(t, m, "docker_volume.absent", "vol")
 	four(t, m, "docker_image.absent", "me/box:1")
 	if got := state(t, m, false, "docker_image.present", "box:1"); got != "True {} Image box:1 already present" {
