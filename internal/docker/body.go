@@ -23,12 +23,13 @@ func whole(r io.Reader, limit int64) (string, error) {
 
 var errSilent = errors.New("the engine sends nothing")
 
-// A patience ends a request when the engine sends nothing for too long.
+// A patience ends a request when the engine neither sends nor takes a byte for too long.
 type patience struct {
 	limit  time.Duration
 	timer  *time.Timer
 	cancel context.CancelFunc
 	over   atomic.Bool
+	ended  atomic.Bool
 }
 
 // patience returns a context for a request, which ends if the engine is silent for too long.
@@ -36,7 +37,7 @@ func (c *Client) patience(ctx context.Context, r Request) (context.Context, *pat
 	ctx, cancel := context.WithCancel(ctx)
 	p := &patience{cancel: cancel}
 	if c.timeout > 0 && !r.Endless {
-		p.limit = c.timeout + r.Patient
+		p.limit = max(c.timeout+r.Patient, r.Silence)
 		p.timer = time.AfterFunc(p.limit, func() { p.over.Store(true); cancel() })
 	}
 	return ctx, p
@@ -44,12 +45,13 @@ func (c *Client) patience(ctx context.Context, r Request) (context.Context, *pat
 
 // heard starts the wait anew.
 func (p *patience) heard() {
-	if p.timer != nil && !p.over.Load() {
+	if p.timer != nil && !p.over.Load() && !p.ended.Load() {
 		p.timer.Reset(p.limit)
 	}
 }
 
 func (p *patience) end() {
+	p.ended.Store(true)
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -62,6 +64,18 @@ func (p *patience) explain(err error) error {
 		return fmt.Errorf("%w for %s", errSilent, p.limit)
 	}
 	return err
+}
+
+// A patientReader is the body of a request. The engine is not silent while it takes one.
+type patientReader struct {
+	io.Reader
+	wait *patience
+}
+
+func (r *patientReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.wait.heard()
+	return n, err
 }
 
 // A patientBody is the body of an answer whose reads the patience guards.

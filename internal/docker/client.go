@@ -155,8 +155,9 @@ type Request struct {
 	Type        string    // media type of Raw
 	Header      http.Header
 	Unversioned bool
-	Patient     time.Duration // added to the limit on the wait
-	Endless     bool          // no limit on the wait
+	Patient     time.Duration // added to the limit on each wait
+	Silence     time.Duration // how long the engine may be silent at least; 0 means the client's limit
+	Endless     bool          // no limit on the wait: it is for the end of a container
 }
 
 // Path joins parts to the path of a request. Each part but the fixed words is escaped, so that a
@@ -191,6 +192,9 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, &Error{http.StatusNotFound, "no such object: the name makes the path " + r.Path}
 	}
 	ctx, wait := c.patience(ctx, r)
+	if r.Raw != nil {
+		r.Raw = &patientReader{r.Raw, wait}
+	}
 	req, err := c.request(ctx, r)
 	if err != nil {
 		wait.end()
@@ -202,9 +206,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		return nil, wait.explain(trimURL(err))
 	}
 	resp.Body = &patientBody{resp.Body, wait}
-	if resp.StatusCode >= http.StatusBadRequest {
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest:
 		defer resp.Body.Close()
 		return nil, refusal(resp)
+	case resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode != http.StatusNotModified:
+		defer resp.Body.Close()
+		return nil, fmt.Errorf("the engine redirects %s to another address, which is not followed", r.Path)
 	}
 	return resp, nil
 }

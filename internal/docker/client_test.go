@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/docker"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testdocker"
 )
 
@@ -35,7 +37,7 @@ func TestParseAddress(t *testing.T) {
 		"tcp://:2375":               "tcp 127.0.0.1:2375",
 		"tcp://h":                   "Invalid bind address format: port is required: tcp://h",
 		"tcp://":                    "Invalid bind address format: tcp://",
-		"tcp://user:secret@h:1":     "Invalid bind address format: tcp://user:secret@h:1",
+		"tcp://user:secret@h:1":     "Invalid bind address format: tcp://user:xxxxx@h:1",
 		"tcp://h:1?x=y":             "Invalid bind address format: tcp://h:1?x=y",
 		"ssh://h":                   "Invalid bind address protocol: ssh://h",
 		"npipe:////./pipe/x_engine": "Invalid bind address protocol: npipe:////./pipe/x_engine",
@@ -102,7 +104,8 @@ func TestErrors(t *testing.T) {
 		case "/v1.43/wrong":
 			_, _ = w.Write([]byte("{"))
 		case "/v1.43/moved":
-			http.Redirect(w, r, "/v1.43/json", http.StatusMovedPermanently)
+			w.Header().Set("Location", "/v1.43/empty")
+			w.WriteHeader(http.StatusMovedPermanently)
 		}
 	})
 	get := func(path string) (any, error) { return c.Call(t.Context(), docker.Request{Method: "GET", Path: path}) }
@@ -114,6 +117,9 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := get("/huge"); err == nil || len(err.Error()) > 70_000 || docker.StatusOf(err) != 500 {
 		t.Errorf("an error of 1 MB has %d bytes", len(err.Error()))
+	}
+	if v, err := get("/moved"); err == nil || docker.StatusOf(err) != 0 {
+		t.Errorf("a redirect is %v, %v", v, err)
 	}
 	if v, err := get("/empty"); v != nil || err != nil {
 		t.Errorf("an empty answer is %v, %v", v, err)
@@ -161,6 +167,43 @@ func TestSilence(t *testing.T) {
 	cancel()
 	if _, err := c.Call(ctx, docker.Request{Method: "GET", Path: "/all", Endless: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a job that ended: %v", err)
+	}
+}
+
+// slow is a body of five bytes that come one by one.
+type slow struct{ left int }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(300 * time.Millisecond)
+	s.left--
+	p[0] = 'x'
+	return 1, nil
+}
+
+// TestSlowBody checks that an engine is not silent while it takes what it is sent, and that a request may set
+// a longer limit than the client's.
+func TestSlowBody(t *testing.T) {
+	need.Time(t, "a body is sent slowly")
+	hold := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err != nil || len(text) == 0 {
+			<-hold
+		}
+		_, _ = w.Write([]byte(`"taken"`))
+	})
+	defer close(hold)
+	v, err := c.WithTimeout(time.Second).Call(t.Context(),
+		docker.Request{Method: "POST", Path: "/load", Raw: &slow{5}})
+	if v != "taken" || err != nil {
+		t.Errorf("a body that takes longer than the limit: %v, %v", v, err)
+	}
+	c = c.WithTimeout(50 * time.Millisecond)
+	_, err = c.Call(t.Context(), docker.Request{Method: "POST", Path: "/x", Silence: 200 * time.Millisecond})
+	if err == nil || !strings.HasSuffix(err.Error(), "the engine sends nothing for 200ms") {
+		t.Errorf("a request with a limit of its own: %v", err)
 	}
 }
 
@@ -272,6 +315,23 @@ func TestExecEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-started; cancel() }()
 	if _, err := c.Exec(ctx, "c", docker.Command{Argv: []string{"sleep"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestExecStartEnds checks that the wait for the start of a program has a limit.
+func TestExecStartEnds(t *testing.T) {
+	hold := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/start") {
+			<-hold
+		}
+		_, _ = w.Write([]byte(`{"Id": "e"}`))
+	})
+	defer close(hold)
+	c = c.WithTimeout(time.Second)
+	_, err := c.Exec(t.Context(), "c", docker.Command{Argv: []string{"true"}})
+	if err == nil || err.Error() != "start the program: the engine sends nothing for 1s" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 
@@ -35,7 +36,8 @@ type Ran struct {
 	Stdout, Stderr string
 }
 
-// Exec runs a program in a container and waits for it. The wait has no limit but that of ctx.
+// Exec runs a program in a container and waits for it. Once the program runs, the wait has no limit but
+// that of ctx.
 func (c *Client) Exec(ctx context.Context, container string, cmd Command) (Ran, error) {
 	made, err := c.Call(ctx, Request{Method: http.MethodPost, Path: Path("containers", container, "exec"), Body: data.NewMap(
 		"AttachStdin", len(cmd.Stdin) > 0, "AttachStdout", true, "AttachStderr", true, "Tty", false,
@@ -102,11 +104,8 @@ func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, 
 	if err != nil {
 		return err
 	}
-	if err := req.Write(conn); err != nil {
-		return fmt.Errorf("start the program: %w", err)
-	}
 	r := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(r, req)
+	resp, err := c.begin(conn, r, req)
 	if err != nil {
 		return fmt.Errorf("start the program: %w", err)
 	}
@@ -125,6 +124,31 @@ func (c *Client) attach(ctx context.Context, path string, stdin []byte, stdout, 
 	<-fed                                                     // its failure shows in what the program does
 	if len(stdin) > 0 && errors.Is(err, syscall.ECONNRESET) { // the engine closed it with input that nobody read
 		return nil
+	}
+	return err
+}
+
+// begin sends the request that starts a program, and returns the head of the answer.
+func (c *Client) begin(conn net.Conn, r *bufio.Reader, req *http.Request) (*http.Response, error) {
+	if c.timeout > 0 {
+		if err := conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
+			return nil, err
+		}
+	}
+	if err := req.Write(conn); err != nil {
+		return nil, c.silent(err)
+	}
+	resp, err := http.ReadResponse(r, req)
+	if err != nil {
+		return nil, c.silent(err)
+	}
+	return resp, conn.SetDeadline(time.Time{}) // the program itself may take as long as it likes
+}
+
+// silent returns the reason of an error of a connection with a deadline.
+func (c *Client) silent(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w for %s", errSilent, c.timeout)
 	}
 	return err
 }

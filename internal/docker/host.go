@@ -39,6 +39,9 @@ func ParseAddress(text string, tls bool) (Address, error) {
 
 func tcpAddress(text, rest string, tls bool) (Address, error) {
 	u, err := url.Parse("tcp://" + rest)
+	if err == nil && u.User != nil { // errors show no password
+		text = strings.Replace(u.Redacted(), "tcp://", strings.TrimSuffix(text, rest), 1)
+	}
 	switch {
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return Address{}, fmt.Errorf("Invalid bind address format: %s", text) //nolint:staticcheck // docker's text

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -88,7 +89,7 @@ func (m *module) build(ctx context.Context, a buildArgs) (*data.Map, error) {
 	if err := setBuildArgs(query, a.Buildargs); err != nil {
 		return nil, err
 	}
-	r := docker.Request{Method: http.MethodPost, Path: "/build", Query: query, Type: "application/tar", Endless: true}
+	r := docker.Request{Method: http.MethodPost, Path: "/build", Query: query, Type: "application/tar"}
 	name := ""
 	if data.Truth(a.Dockerfile) {
 		name = data.Str(a.Dockerfile)
@@ -102,6 +103,7 @@ func (m *module) build(ctx context.Context, a buildArgs) (*data.Map, error) {
 		if err != nil {
 			return nil, loader.Execution("Unable to perform build: %w", err)
 		}
+		defer pack.root.Close()
 		reader, writer := io.Pipe()
 		go func() { writer.CloseWithError(pack.write(writer)) }()
 		defer reader.Close()
@@ -193,6 +195,7 @@ func remote(path string) bool {
 // A packer writes the files of a directory that a build may use.
 type packer struct {
 	dir    string
+	root   *os.Root // dir
 	always []string // files that no rule leaves out
 	rules  []rule
 }
@@ -203,6 +206,9 @@ type rule struct {
 	keep bool // the rule begins with !
 }
 
+// ignoreLimit is the size that a .dockerignore may have.
+const ignoreLimit = 1 << 20
+
 func newPacker(dir, dockerfile string) (*packer, error) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
@@ -211,13 +217,20 @@ func newPacker(dir, dockerfile string) (*packer, error) {
 	if dockerfile == "" {
 		dockerfile = "Dockerfile"
 	}
-	p := &packer{dir: dir, always: []string{".dockerignore", filepath.ToSlash(filepath.Clean(dockerfile))}}
-	text, err := os.ReadFile(filepath.Join(dir, ".dockerignore"))
+	text, err := readFile(filepath.Join(dir, ".dockerignore"), ignoreLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	p.rules, err = ignoreRules(string(text))
-	return p, err
+	rules, err := ignoreRules(string(text))
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &packer{dir: dir, root: root, rules: rules,
+		always: []string{".dockerignore", filepath.ToSlash(filepath.Clean(dockerfile))}}, nil
 }
 
 // ignoreRules reads a .dockerignore.
@@ -331,11 +344,15 @@ func (p *packer) add(archive *tar.Writer, path, name string, entry fs.DirEntry) 
 	if err := archive.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	f, err := os.Open(path)
+	// the file may have become a link or a pipe since
+	f, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return errors.Join(err, fmt.Errorf("%s has become another file", path))
+	}
 	_, err = io.Copy(archive, f)
 	return err
 }

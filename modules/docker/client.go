@@ -19,6 +19,13 @@ import (
 // clientTimeout is the number of seconds that Salt waits for the engine.
 const clientTimeout = 60
 
+// limits say how long an engine may be silent during a request that takes it long. Salt's client has no
+// limit there, or runs the program docker, which has none.
+type limits struct {
+	transfer time.Duration // while it pulls or pushes an image
+	work     time.Duration // while it builds, loads, saves, copies, commits or prunes
+}
+
 // settings are what a client is made of.
 type settings struct {
 	url, version string
@@ -92,9 +99,11 @@ func (m *module) settings(ctx context.Context) (settings, error) {
 	return s, m.machine(ctx, &s)
 }
 
-// environmentTLS returns the certificates that docker's programs take from the environment.
+// environmentTLS returns the certificates that docker's programs take from the environment. The engine's
+// certificate is verified, unless DOCKER_TLS_VERIFY is set and empty.
 func environmentTLS() (docker.TLS, bool) {
-	dir, verify := os.Getenv("DOCKER_CERT_PATH"), os.Getenv("DOCKER_TLS_VERIFY")
+	dir := os.Getenv("DOCKER_CERT_PATH")
+	verify, given := os.LookupEnv("DOCKER_TLS_VERIFY")
 	if dir == "" && verify == "" {
 		return docker.TLS{}, false
 	}
@@ -103,7 +112,26 @@ func environmentTLS() (docker.TLS, bool) {
 		dir = filepath.Join(home, ".docker")
 	}
 	return docker.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"),
-		CA: filepath.Join(dir, "ca.pem"), NoVerify: verify == ""}, true
+		CA: filepath.Join(dir, "ca.pem"), NoVerify: given && verify == ""}, true
+}
+
+// within returns the engine and a request for it that pulls or pushes an image. The argument client_timeout
+// is the number of seconds for which the engine may be silent, unless it has its default.
+func (m *module) within(ctx context.Context, r docker.Request, timeout any) (engine, docker.Request, error) {
+	e, err := m.engine(ctx)
+	if err != nil {
+		return nil, r, err
+	}
+	r.Silence = m.limits.transfer
+	if timeout == nil || data.Equal(timeout, int64(clientTimeout)) {
+		return e, r, nil
+	}
+	n, err := loader.Float(timeout)
+	if err != nil || !(n > 0 && n <= 1e6) {
+		return nil, r, loader.Invocation("client_timeout must be a number of seconds, not %s", data.Repr(timeout))
+	}
+	r.Silence = 0
+	return e.WithTimeout(time.Duration(n * float64(time.Second))), r, nil
 }
 
 // machine takes address and certificates from docker-machine if the option docker.machine names one.

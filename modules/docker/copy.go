@@ -99,10 +99,7 @@ func (m *module) take(ctx context.Context, a copyFromArgs, dest string) error {
 	if h.Typeflag != tar.TypeReg {
 		return loader.Invocation("Source must be a regular file")
 	}
-	if _, err = m.write(ctx, dest, "", archive); err == nil {
-		err = os.Chmod(dest, h.FileInfo().Mode().Perm())
-	}
-	if err != nil {
+	if _, err := m.write(ctx, dest, "", h.FileInfo().Mode().Perm(), archive); err != nil {
 		return loader.Execution("write %s: %w", dest, err)
 	}
 	return nil
@@ -237,9 +234,9 @@ func (m *module) stat(ctx context.Context, container, file string) (mode int64, 
 
 // put writes a file of this host to a path in a container, and checks what arrived.
 func (m *module) put(ctx context.Context, container, local, dest string, mode int64) error {
-	f, err := os.Open(local)
+	f, err := openFile(local)
 	if err != nil {
-		return loader.OSError(err)
+		return loader.Execution("%w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -262,7 +259,7 @@ func (m *module) put(ctx context.Context, container, local, dest string, mode in
 		return err
 	}
 	_, err = e.Call(ctx, docker.Request{Method: http.MethodPut, Path: docker.Path("containers", container, "archive"),
-		Query: url.Values{"path": {path.Dir(dest)}}, Raw: reader, Type: "application/x-tar", Endless: true})
+		Query: url.Values{"path": {path.Dir(dest)}}, Raw: reader, Type: "application/x-tar", Silence: m.limits.work})
 	if err != nil {
 		return m.failed("put_archive", err)
 	}

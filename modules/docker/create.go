@@ -245,12 +245,22 @@ func (m *module) make(ctx context.Context, a createArgs) (ret *data.Map, autoRem
 	if name == nil {
 		found, err := m.container(ctx, ret.Text("Id"))
 		if err != nil {
-			return nil, false, err
+			return nil, false, m.undo(ctx, ret.Text("Id"), err)
 		}
 		name = strings.TrimLeft(found.Text("Name"), "/")
 	}
 	ret.Set("Name", data.Str(name))
 	return ret, data.Truth(dict(body.Value("HostConfig")).Value("AutoRemove")), nil
+}
+
+// undo removes a new container whose name nobody knows, and returns why.
+func (m *module) undo(ctx context.Context, id string, why error) error {
+	_, err := m.ask(context.WithoutCancel(ctx), "remove_container",
+		docker.Request{Method: http.MethodDelete, Path: docker.Path("containers", id)})
+	if err != nil {
+		m.env.Log.WithError(err).Warnf("docker: remove container %s", id)
+	}
+	return why
 }
 
 type runContainerArgs struct {

@@ -14,7 +14,9 @@
 // are not there. login passes the password on standard input. insecure_registry has no effect, as the
 // engine decides. mac_address works with every version of the engine. A failure to renew docker.ps in the
 // mine is logged. DOCKER_CERT_PATH and DOCKER_TLS_VERIFY are respected, and docker.timeout is the number of
-// seconds to wait for the engine. docker.inspect finds images, networks and volumes too. apply, call,
+// seconds to wait for the engine. An engine that is silent for ten minutes while it pulls or pushes an
+// image, or for an hour while it builds, loads or saves one, is given up; a longer docker.timeout counts there
+// too. docker.inspect finds images, networks and volumes too. apply, call,
 // highstate, sls and sls_build, which bring a Salt in Python into the container, are rejected.
 package docker
 
@@ -23,6 +25,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/docker"
@@ -31,8 +34,11 @@ import (
 )
 
 // Plugin returns the module docker.
-func Plugin() loader.Plugin {
-	return loader.Plugin{Name: "docker", File: "dockermod", Aliases: []string{"dockerng", "moby"}, New: newModule}
+func Plugin() loader.Plugin { return plugin(limits{transfer: 10 * time.Minute, work: time.Hour}) }
+
+func plugin(l limits) loader.Plugin {
+	return loader.Plugin{Name: "docker", File: "dockermod", Aliases: []string{"dockerng", "moby"},
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, l) }}
 }
 
 // engine is what the functions need of an engine.
@@ -41,18 +47,20 @@ type engine interface {
 	Do(ctx context.Context, r docker.Request) (*http.Response, error)
 	Exec(ctx context.Context, container string, cmd docker.Command) (docker.Ran, error)
 	Version() string
+	WithTimeout(limit time.Duration) *docker.Client
 }
 
 type module struct {
-	env *loader.Env
+	env    *loader.Env
+	limits limits
 
 	mu      sync.Mutex
 	options settings       // of client
 	client  *docker.Client // nil before the first use
 }
 
-func newModule(env *loader.Env) (*loader.Module, error) {
-	m := &module{env: env}
+func newModule(env *loader.Env, l limits) (*loader.Module, error) {
+	m := &module{env: env, limits: l}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("apply", m.apply).Def("apply_"),
 		loader.F("build", m.build),

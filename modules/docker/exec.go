@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -114,7 +115,11 @@ func (m *module) exec(ctx context.Context, a runArgs, merge bool) (docker.Ran, e
 	if err != nil {
 		return docker.Ran{}, err
 	}
-	cmd := docker.Command{Argv: append(prefix(a.KeepEnv), argv...), Merge: merge}
+	prefix, kept, err := m.variables(ctx, a.Name, a.KeepEnv)
+	if err != nil {
+		return docker.Ran{}, err
+	}
+	cmd := docker.Command{Argv: append(prefix, argv...), Env: kept, Merge: merge}
 	if data.Truth(a.Stdin) {
 		cmd.Stdin = []byte(data.Str(a.Stdin))
 	}
@@ -162,28 +167,40 @@ func argvOf(v any, shell bool) ([]string, error) {
 	return words, err
 }
 
-// prefix returns the words in front of a command that set its variables.
-func prefix(keep any) []string {
+// variables returns the words in front of a command that leave it PATH and the variables to keep, and those
+// with their values: they are no arguments, which others can read.
+func (m *module) variables(ctx context.Context, container string, keep any) (argv, kept []string, err error) {
 	if keep == true {
-		return nil
+		return nil, nil, nil
 	}
-	argv := []string{"env", "-i"}
 	var names []string
 	if _, ok := keep.(bool); !ok {
 		names = words(keep)
 	}
-	own := false
-	var kept []string
+	var set []string
 	for _, name := range names {
-		own = own || name == "PATH"
 		if v, ok := os.LookupEnv(name); ok {
-			kept = append(kept, name+"="+v)
+			set, kept = append(set, name), append(kept, name+"="+v)
 		}
 	}
-	if !own {
-		argv = append(argv, containerPath)
+	var path []string
+	if !slices.Contains(names, "PATH") {
+		set, path = append(set, "PATH"), []string{containerPath}
 	}
-	return append(argv, kept...)
+	if len(kept) == 0 {
+		return append([]string{"env", "-i"}, path...), nil, nil
+	}
+	found, err := m.container(ctx, container)
+	if err != nil {
+		return nil, nil, err
+	}
+	argv = []string{"env"}
+	for _, v := range append(data.TextsOf(dict(found.Value("Config")).Value("Env")), "HOME", "HOSTNAME") {
+		if name, _, _ := strings.Cut(v, "="); name != "" && !slices.Contains(set, name) {
+			argv = append(argv, "-u", name)
+		}
+	}
+	return append(argv, path...), kept, nil
 }
 
 type scriptArgs struct {
@@ -221,10 +238,11 @@ type scriptArgs struct {
 //	salt myminion docker.script mycontainer salt://docker_script.py
 //	salt myminion docker.script mycontainer salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
 func (m *module) script(ctx context.Context, a scriptArgs) (*data.Map, error) {
-	local, err := m.fetchScript(ctx, a)
+	local, done, err := m.fetchScript(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	if local == "" {
 		return data.NewMap("pid", int64(0), "retcode", int64(1), "stdout", "", "stderr", "", "cache_error", true), nil
 	}
@@ -262,12 +280,35 @@ func extension(source string) string {
 	return ending
 }
 
-// fetchScript returns the path of a script on the minion, or "" if there is none.
-func (m *module) fetchScript(ctx context.Context, a scriptArgs) (string, error) {
-	if data.Truth(a.Template) {
-		return calls.GetTemplate(ctx, m.env, calls.Template{Path: a.Source, Engine: data.Str(a.Template), SaltEnv: a.Saltenv})
+// fetchScript returns the path of a script on the minion, or "" if there is none. done removes a script that
+// was rendered, which may hold secrets of the pillar.
+func (m *module) fetchScript(ctx context.Context, a scriptArgs) (path string, done func(), err error) {
+	done = func() {}
+	if !data.Truth(a.Template) {
+		path, err = calls.CacheFile(ctx, m.env, calls.Source{Path: a.Source, SaltEnv: a.Saltenv})
+		return path, done, err
 	}
-	return calls.CacheFile(ctx, m.env, calls.Source{Path: a.Source, SaltEnv: a.Saltenv})
+	dir, err := os.MkdirTemp("", "brine-docker-*")
+	if err != nil {
+		return "", done, loader.OSError(err)
+	}
+	done = func() {
+		if err := os.RemoveAll(dir); err != nil {
+			m.env.Log.WithError(err).Warnf("docker: remove the rendered script %s", dir)
+		}
+	}
+	path = filepath.Join(dir, "script")
+	if err = os.WriteFile(path, nil, 0o600); err != nil {
+		done()
+		return "", done, loader.OSError(err)
+	}
+	rendered, err := calls.GetTemplate(ctx, m.env, calls.Template{Path: a.Source, Dest: path,
+		Engine: data.Str(a.Template), SaltEnv: a.Saltenv})
+	if err != nil || rendered == "" {
+		done()
+		return "", func() {}, err
+	}
+	return path, done, nil
 }
 
 // scriptRetcode runs a script as docker.script does, and returns its exit code.

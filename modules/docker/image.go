@@ -497,7 +497,8 @@ func (m *module) commit(ctx context.Context, a commitArgs) (*data.Map, error) {
 		query.Set("author", data.Str(a.Author))
 	}
 	started := time.Now()
-	v, err := m.ask(ctx, "commit", docker.Request{Method: http.MethodPost, Path: "/commit", Query: query, Body: data.NewMap(), Endless: true})
+	v, err := m.ask(ctx, "commit", docker.Request{Method: http.MethodPost, Path: "/commit", Query: query,
+		Body: data.NewMap(), Silence: m.limits.work})
 	if err != nil {
 		return nil, err
 	}
@@ -560,7 +561,8 @@ func (m *module) prune(ctx context.Context, a pruneArgs) (*data.Map, error) {
 		if !kind.wanted {
 			continue
 		}
-		v, err := m.ask(ctx, "prune_"+kind.name, docker.Request{Method: http.MethodPost, Path: "/" + kind.name + "/prune", Query: query, Endless: true})
+		v, err := m.ask(ctx, "prune_"+kind.name, docker.Request{Method: http.MethodPost,
+			Path: "/" + kind.name + "/prune", Query: query, Silence: m.limits.work})
 		if err != nil {
 			return nil, err
 		}

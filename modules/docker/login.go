@@ -72,6 +72,9 @@ func (m *module) login(ctx context.Context, a registriesArgs) (*data.Map, error)
 				return nil, "", "Missing '" + key + "' for registry '" + registry + "'"
 			}
 		}
+		if strings.ContainsAny(c.Text("username"), "\n\r\x00") {
+			return nil, "", "The username for registry '" + registry + "' has more than one line"
+		}
 		return []string{"login", "--username=" + c.Text("username"), "--password-stdin"}, c.Text("password"), ""
 	})
 }
@@ -152,16 +155,9 @@ func readConfig() (*docker.Config, error) {
 		dir = filepath.Join(home, ".docker")
 	}
 	path := filepath.Join(dir, "config.json")
-	info, err := os.Stat(path)
+	text, err := readFile(path, configLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return docker.ParseConfig("{}")
-	}
-	if err == nil && info.Size() > configLimit {
-		err = errors.New("it is too large")
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
 	}
 	var config *docker.Config
 	if err == nil {

@@ -27,6 +27,10 @@ type pullArgs struct {
 //
 //	What the engine said, under API_Response.
 //
+// client_timeout
+//
+//	Seconds for which the engine may be silent before it is given up. The default means ten minutes.
+//
 // CLI Example:
 //
 //	salt myminion docker.pull centos
@@ -45,8 +49,12 @@ func (m *module) pull(ctx context.Context, a pullArgs) (*data.Map, error) {
 		return nil, err
 	}
 	started := time.Now()
-	events, err := m.events(ctx, "pull", docker.Request{Method: http.MethodPost, Path: "/images/create",
-		Query: url.Values{"tag": {tag}, "fromImage": {repository}}, Header: header})
+	e, r, err := m.within(ctx, docker.Request{Method: http.MethodPost, Path: "/images/create",
+		Query: url.Values{"tag": {tag}, "fromImage": {repository}}, Header: header}, a.ClientTimeout)
+	if err != nil {
+		return nil, err
+	}
+	events, err := m.eventsOf(ctx, e, "pull", r)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +83,10 @@ func (m *module) pull(ctx context.Context, a pullArgs) (*data.Map, error) {
 //
 //	What the engine said, under API_Response.
 //
+// client_timeout
+//
+//	Seconds for which the engine may be silent before it is given up. The default means ten minutes.
+//
 // CLI Example:
 //
 //	salt myminion docker.push myuser/mycontainer
@@ -93,8 +105,12 @@ func (m *module) push(ctx context.Context, a pullArgs) (*data.Map, error) {
 		query.Set("tag", tag)
 	}
 	started := time.Now()
-	events, err := m.events(ctx, "push", docker.Request{Method: http.MethodPost, Path: docker.Path("images", repository, "push"),
-		Query: query, Header: header, Body: data.NewMap()})
+	e, r, err := m.within(ctx, docker.Request{Method: http.MethodPost,
+		Path: docker.Path("images", repository, "push"), Query: query, Header: header, Body: data.NewMap()}, a.ClientTimeout)
+	if err != nil {
+		return nil, err
+	}
+	events, err := m.eventsOf(ctx, e, "push", r)
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +129,20 @@ func (m *module) push(ctx context.Context, a pullArgs) (*data.Map, error) {
 	return p.finish(), nil
 }
 
-// events sends a request and returns the messages that the engine answers with. It waits as long as they
-// come.
+// events sends a request that keeps the engine busy, and returns the messages that it answers with. It waits
+// as long as they come.
 func (m *module) events(ctx context.Context, action string, r docker.Request) ([]*data.Map, error) {
 	e, err := m.engine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.Endless = true
+	r.Silence = m.limits.work
+	return m.eventsOf(ctx, e, action, r)
+}
+
+func (m *module) eventsOf(
+	ctx context.Context, e engine, action string, r docker.Request,
+) ([]*data.Map, error) {
 	resp, err := e.Do(ctx, r)
 	if err != nil {
 		return nil, m.failed(action, err)

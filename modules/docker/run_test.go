@@ -107,6 +107,25 @@ func kwargsOf(fun string) []any {
 	return nil
 }
 
+// TestKeepEnv checks that the values of kept variables are no arguments, and that the variables of the
+// container go.
+func TestKeepEnv(t *testing.T) {
+	t.Setenv("KEPT", "marker")
+	m := testdocker.NewMinion(t, append(functions(), cmd.Plugin(render.Brought{})), nil)
+	ok(t, m, "docker.create", []any{"busybox"}, "name", "c", "cmd", "sleep 60", "start", true,
+		"environment", []any{"OWN=x", "BOTH=y"})
+	m.Engine.Asked()
+	if got := ok(t, m, "docker.run", []any{"c", "echo $KEPT"}, "keep_env", "KEPT,BOTH,NONE"); got != "marker" {
+		t.Errorf("the command prints %q", got)
+	}
+	path := "PATH=/bin:/usr/bin:/sbin:/usr/sbin:/opt/bin:/usr/local/bin:/usr/local/sbin"
+	want := `"Cmd":["env","-u","OWN","-u","BOTH","-u","HOME","-u","HOSTNAME","` + path + `","sh","-c","echo $KEPT"],` +
+		`"Env":["KEPT=marker"]`
+	if asked := strings.Join(m.Engine.Asked(), "\n"); !strings.Contains(asked, want) {
+		t.Errorf("asked for\n%s, want\n%s", asked, want)
+	}
+}
+
 func TestCopy(t *testing.T) {
 	m := start(t)
 	inside, outside := m.Engine.Root, t.TempDir()
@@ -245,10 +264,12 @@ func TestLogin(t *testing.T) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	m := start(t)
 	m.SetOptions(data.NewMap("docker-registries", data.NewMap("hub", data.NewMap("username", "u", "password", "geheim"),
-		"r.example.com", data.NewMap("username", "-u", "password", "p2"), "half", data.NewMap("username", "x"), "text", "x"),
+		"r.example.com", data.NewMap("username", "-u", "password", "p2"), "half", data.NewMap("username", "x"), "text", "x",
+		"lines", data.NewMap("username", "a\nb", "password", "p")),
 		"my-docker-registries", data.NewMap("bad.example.com", data.NewMap("username", "u", "password", "p3"), "-evil", data.NewMap("username", "u", "password", "p"))))
 	ret := ok(t, m, "docker.login", nil).(*data.Map)
-	want := "{'retcode': 1, 'Errors': [\"Missing 'password' for registry 'half'\", \"Invalid configuration for registry 'text'\", 'unauthorized', "
+	want := "{'retcode': 1, 'Errors': [\"Missing 'password' for registry 'half'\", \"Invalid configuration for registry 'text'\", " +
+		"\"The username for registry 'lines' has more than one line\", 'unauthorized', "
 	if got := data.Repr(ret); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "'Results': {'hub': True, 'r.example.com': True, 'bad.example.com': False}}") {
 		t.Errorf("docker.login returns %s", got)
 	}
@@ -307,8 +328,10 @@ func TestWithoutEngine(t *testing.T) {
 
 // TestScript runs a script that a container gets. Its file is gone afterwards.
 func TestScript(t *testing.T) {
+	var rendered string
 	cp := loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", cacheFile)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", cacheFile),
+			loader.F("get_template", getTemplate(&rendered))}}, nil
 	}}
 	m := testdocker.NewMinion(t, append(functions(), cp), nil)
 	m.Engine.Root = "/tmp" // where scripts go
@@ -325,6 +348,13 @@ func TestScript(t *testing.T) {
 	}
 	if got := ok(t, m, "docker.script_retcode", []any{"c", source}); got != int64(5) {
 		t.Errorf("docker.script_retcode returns %v", got)
+	}
+	ret = ok(t, m, "docker.script", []any{"c", source}, "template", "jinja").(*data.Map)
+	if !strings.HasSuffix(ret.Text("stdout"), "rendered") {
+		t.Errorf("docker.script with a template returns %s", data.Repr(ret))
+	}
+	if _, err := os.Stat(filepath.Dir(rendered)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the rendered script is left at %s: %v", rendered, err)
 	}
 	ret = ok(t, m, "docker.script", []any{"c", "salt://none"}).(*data.Map)
 	if ret.Value("cache_error") != true {
@@ -343,4 +373,23 @@ func cacheFile(_ context.Context, a cacheFileArgs) (any, error) {
 		return false, nil
 	}
 	return a.Path, nil
+}
+
+type getTemplateArgs struct {
+	Path     string
+	Dest     string
+	Template any `default:"'jinja'"`
+	Saltenv  any `default:"None"`
+}
+
+// getTemplate is cp.get_template, which notes where it wrote the script.
+func getTemplate(to *string) func(context.Context, getTemplateArgs) (any, error) {
+	return func(_ context.Context, a getTemplateArgs) (any, error) {
+		*to = a.Dest
+		info, err := os.Stat(a.Dest)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			return nil, errors.Join(err, errors.New("others may read the rendered script"))
+		}
+		return a.Dest, os.WriteFile(a.Dest, []byte("#!/bin/sh\necho rendered\n"), 0o600)
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -91,7 +94,7 @@ func (m *module) fetch(ctx context.Context, action, path string) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: path, Endless: true})
+	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: path, Silence: m.limits.work})
 	return resp, m.failed(action, err)
 }
 
@@ -123,7 +126,7 @@ func (m *module) store(ctx context.Context, a saveArgs, noParent string, open fu
 		return nil, err
 	}
 	defer resp.Body.Close()
-	size, err := m.write(ctx, path, compression, resp.Body)
+	size, err := m.write(ctx, path, compression, 0o600, resp.Body)
 	if err != nil {
 		return nil, loader.Execution("write %s: %w", path, err)
 	}
@@ -159,8 +162,10 @@ func compressionOf(path string, v any) (string, error) {
 	return name, nil
 }
 
-// write writes a file as a whole or not at all. It returns the size.
-func (m *module) write(ctx context.Context, path, compression string, from io.Reader) (int64, error) {
+// write writes a file with these permissions, as a whole or not at all. It returns the size.
+func (m *module) write(
+	ctx context.Context, path, compression string, mode fs.FileMode, from io.Reader,
+) (int64, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return 0, err
@@ -185,7 +190,10 @@ func (m *module) write(ctx context.Context, path, compression string, from io.Re
 	if err != nil {
 		return 0, err
 	}
-	return info.Size(), errors.Join(f.Sync(), os.Rename(f.Name(), path))
+	if err := errors.Join(f.Chmod(mode), f.Sync()); err != nil {
+		return 0, err
+	}
+	return info.Size(), os.Rename(f.Name(), path)
 }
 
 // compress runs bzip2 or xz.
@@ -231,14 +239,11 @@ func (m *module) load(ctx context.Context, a loadArgs) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(local)
+	f, err := openFile(local)
 	if err != nil {
 		return nil, loader.Execution("Source file %s does not exist", a.Path)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, loader.Execution("Source file %s does not exist", a.Path)
-	}
 	pre, err := m.allImages(ctx)
 	if err != nil {
 		return nil, err
@@ -288,6 +293,33 @@ func (m *module) tagLoaded(ctx context.Context, ret *data.Map, top []any, reposi
 	}
 }
 
+// openFile opens a regular file to read. A pipe would wait for its writer.
+func openFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is no regular file", path))
+}
+
+// readFile returns the content of a regular file that may have limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return text, err
+}
+
 // cached returns the path of a file on the minion, which is fetched if it is one of the master.
 func (m *module) cached(ctx context.Context, source string) (string, error) {
 	if !strings.HasPrefix(source, "salt://") {
@@ -332,7 +364,7 @@ func (m *module) importImage(ctx context.Context, a importArgs) (*data.Map, erro
 		return nil, err
 	}
 	r := docker.Request{Method: http.MethodPost, Path: "/images/create", Query: url.Values{"repo": {a.Repository}, "tag": {a.Tag}, "fromSrc": {local}}}
-	if f, err := os.Open(local); err == nil {
+	if f, err := openFile(local); err == nil {
 		defer f.Close()
 		r.Raw, r.Type = f, "application/tar"
 		r.Query.Set("fromSrc", "-")

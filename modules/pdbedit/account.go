@@ -2,6 +2,8 @@ package pdbedit
 
 import (
 	"context"
+	"crypto/rand"
+	_ "embed" // the program for Python
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -73,7 +75,7 @@ type createArgs struct {
 //
 // password_hashed : False
 //
-//	The password is an NT hash.
+//	The password is an NT hash. To set one, python3 needs Samba's module (python3-samba).
 //
 // machine_account : False
 //
@@ -93,10 +95,10 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 
 // bring creates an account, or sets its password.
 func (m *module) bring(ctx context.Context, a createArgs) (string, error) {
-	hash, stdin := ntHash(a.Password), a.Password+"\n"+a.Password+"\n"
+	hash, first := ntHash(a.Password), a.Password
 	hashed := data.Truth(a.PasswordHashed)
 	if hashed {
-		hash, stdin = strings.ToUpper(a.Password), "\n\n"
+		hash, first = strings.ToUpper(a.Password), rand.Text()
 		if b, err := hex.DecodeString(hash); err != nil || len(b) != 16 {
 			return "", loader.Execution("the password of %s is no NT hash", a.Login)
 		}
@@ -114,7 +116,7 @@ func (m *module) bring(ctx context.Context, a createArgs) (string, error) {
 		if data.Truth(a.MachineAccount) {
 			argv = append(argv, "--machine")
 		}
-		if complaint, err := m.change(ctx, stdin, argv...); err != nil || complaint != "" {
+		if complaint, err := m.change(ctx, twice(first), argv...); err != nil || complaint != "" {
 			return complaint, err
 		}
 		outcome = "created"
@@ -129,9 +131,9 @@ func (m *module) bring(ctx context.Context, a createArgs) (string, error) {
 	case had == hash:
 		return outcome, nil
 	}
-	argv := []string{"smbpasswd", "-s", a.Login}
+	argv, stdin := []string{"smbpasswd", "-s", a.Login}, twice(a.Password)
 	if hashed {
-		argv, stdin = []string{"pdbedit", "--modify", "--user", a.Login, "--set-nt-hash=" + hash}, ""
+		argv, stdin = []string{"python3", "-I", "-B", "-c", setHash, a.Login}, hash+"\n"
 	}
 	if complaint, err := m.change(ctx, stdin, argv...); err != nil || complaint != "" {
 		return complaint, err
@@ -141,6 +143,14 @@ func (m *module) bring(ctx context.Context, a createArgs) (string, error) {
 	}
 	return outcome, nil
 }
+
+// twice returns the input of a program that asks for a password and for its repetition.
+func twice(password string) string { return password + "\n" + password + "\n" }
+
+// setHash is a program for Python. It sets the NT hash on its standard input.
+//
+//go:embed sethash.py
+var setHash string
 
 type modifyArgs struct {
 	Login                 string

@@ -4,10 +4,12 @@
 // pdbedit.go reads accounts, and account.go changes them.
 //
 // Differences from Salt: a plain password reaches pdbedit and smbpasswd on their standard input, and
-// not as a hash among the arguments; account flags that an account has already are no change;
-// generate_nt_hash returns a text; a failing list is an error of the functions that change accounts;
-// and the version of Samba, which must be 4.5 or newer, is not checked. A password that is given as
-// a hash is an argument, as pdbedit reads hashes from nowhere else.
+// not as a hash among the arguments. A password that is given as a hash is set by Samba's library for
+// Python, as pdbedit reads hashes from its arguments only, and an import of a file would replace the
+// other fields of the account too. Until then a new account has a random password, and not an empty
+// one. Account flags that an account has already are no change; generate_nt_hash returns a text; a
+// failing list is an error of the functions that change accounts; and the version of Samba, which must
+// be 4.5 or newer, is not checked.
 package pdbedit
 
 import (

@@ -1,6 +1,7 @@
 package pdbedit
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/cmd"
@@ -21,7 +23,7 @@ import (
 func install(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"pdbedit", "smbpasswd"} {
+	for _, name := range []string{"pdbedit", "smbpasswd", "python3"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/false\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -29,12 +31,21 @@ func install(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// testdata/calls.json has the commands and results of Salt 3006.18. Where Salt passes the hash of a
-// plain password as an argument, the file has smbpasswd.
+// testdata/calls.json has the commands and results of Salt 3006.18. Where Salt passes a hash as an
+// argument, the file has smbpasswd for a plain password, and python3 with PROGRAM for a hash.
 func TestCalls(t *testing.T) {
 	install(t)
-	replay.Check(t, "testdata/calls.json",
-		replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	text, err := os.ReadFile("testdata/calls.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(setHash)
+	text = bytes.ReplaceAll(text, []byte("PROGRAM"), []byte(program))
+	file := filepath.Join(t.TempDir(), "calls.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replay.Check(t, file, replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
 }
 
 // The hashes are those that Windows makes of these passwords.
@@ -87,6 +98,77 @@ func TestPasswordsOnStandardInput(t *testing.T) {
 					t.Errorf("%s writes %q", fun, text)
 				}
 			}
+		}
+	}
+}
+
+// A hash is on the standard input of a program, and no argument. A new account never has an empty
+// password.
+func TestHashesOnStandardInput(t *testing.T) {
+	install(t)
+	const hash = "8846F7EAEE8FB117AD06BDD830B7586C"
+	for list, want := range map[string][]string{"": {"pdbedit", "python3"}, "bob:1000:\n": {"python3"}} {
+		for _, fun := range []string{"create", "modify"} {
+			var ran []string
+			input := map[string]string{}
+			env := &loader.Env{Opts: data.NewMap("id", "web1"), Run: func(_ context.Context, c *exec.Cmd) error {
+				if line := strings.ToUpper(strings.Join(c.Args, " ")); strings.Contains(line, hash) {
+					t.Errorf("%s runs %q", fun, c.Args)
+				}
+				switch line := strings.Join(c.Args[1:], " "); line {
+				case "--list":
+					_, err := io.WriteString(c.Stdout, list)
+					return err
+				case "--list --verbose --smbpasswd-style":
+					_, err := io.WriteString(c.Stdout, "Unix username: bob\nNT hash: X\n")
+					return err
+				}
+				text, err := io.ReadAll(c.Stdin)
+				name := filepath.Base(c.Args[0])
+				ran, input[name] = append(ran, name), string(text)
+				return err
+			}}
+			r, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), Plugin()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Invoke(t.Context(), "pdbedit."+fun, []any{"bob", strings.ToLower(hash), true}, nil)
+			if err != nil || !slices.Equal(ran, want) || input["python3"] != hash+"\n" {
+				t.Errorf("%s runs %q with the input %q, %v", fun, ran, input, err)
+			}
+			first := strings.Split(input["pdbedit"], "\n")
+			if list == "" && (len(first) != 3 || len(first[0]) < 20 || first[1] != first[0]) {
+				t.Errorf("a new account has the password %q", input["pdbedit"])
+			}
+		}
+	}
+}
+
+// TestProgram runs the program that sets a hash, with a library like Samba's.
+func TestProgram(t *testing.T) {
+	need.Program(t, "python3")
+	lib, err := filepath.Abs("testdata/lib")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hash = "8846F7EAEE8FB117AD06BDD830B7586C"
+	for _, tt := range []struct {
+		lib, login, input, want string
+		code                    int
+	}{
+		{lib, "zoe", hash + "\n", "tdbsam zoe 8846f7eaee8fb117ad06bdd830b7586c\n", 0},
+		{lib, "wash", hash + "\n", "set the NT hash of wash: Unable to get user information\n", 1},
+		{"", "zoe", hash + "\n", "python3 has no module samba.samba3 (package python3-samba), " +
+			"which sets an NT hash: No module named 'samba'\n", 1},
+	} {
+		c := exec.CommandContext(t.Context(), "python3", "-B", "-c", setHash, tt.login)
+		c.Env, c.Stdin = []string{"PYTHONPATH=" + tt.lib, "PATH=" + os.Getenv("PATH")}, strings.NewReader(tt.input)
+		if tt.lib == "" {
+			c.Args = slices.Insert(c.Args, 1, "-I", "-S") // without the libraries of this host
+		}
+		out, err := c.CombinedOutput()
+		if string(out) != tt.want || c.ProcessState.ExitCode() != tt.code {
+			t.Errorf("%s: %q, %v, want %q", tt.login, out, err, tt.want)
 		}
 	}
 }

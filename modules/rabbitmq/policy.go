@@ -108,7 +108,11 @@ func (m *module) setPolicy(ctx context.Context, a policyArgs) (any, error) {
 	definition = strings.TrimSpace(definition)
 	argv := []string{"set_policy", "-p", a.Vhost}
 	if data.Truth(a.Priority) {
-		argv = append(argv, "--priority", data.Str(a.Priority))
+		n, err := loader.Int(a.Priority)
+		if err != nil {
+			return nil, loader.Invocation("The 'priority' argument must be a number, not %s", data.Repr(a.Priority))
+		}
+		argv = append(argv, "--priority", strconv.FormatInt(n, 10))
 	}
 	if data.Truth(a.ApplyTo) {
 		argv = append(argv, "--apply-to", data.Str(a.ApplyTo))

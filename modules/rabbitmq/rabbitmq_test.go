@@ -96,7 +96,7 @@ func TestOperands(t *testing.T) {
 		"join_cluster h -x", "list_queues None -x", "list_queues_vhost -x", "list_policies -x",
 		"set_policy -x n p {}", "set_policy v -x p {}", "set_policy v n -x {}", "delete_policy v -x",
 		"policy_exists -x n", "enable_plugin -x", "disable_plugin -x", "set_upstream -x amqp://h", "delete_upstream -x",
-		"add_vhost a\nb", "delete_user a\nb", "add_user u a\nb",
+		"set_policy v n p {} --node=x", "set_policy v n p {} 1\n2", "add_vhost a\nb", "delete_user a\nb", "add_user u a\nb",
 	} {
 		fun, rest, _ := strings.Cut(call, " ")
 		args := data.Values(strings.Split(rest, " "))

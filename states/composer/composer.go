@@ -1,8 +1,9 @@
 // Package composer is Salt's state composer: dependencies of PHP projects (salt/states/composer.py). It
 // uses the module composer.
 //
-// Differences from Salt: a run in which composer finds nothing to do has no changes; test mode of
-// composer.update tells rightly whether composer has been run.
+// Differences from Salt: a run in which composer says that there was nothing to install, wrote no lock file
+// and made no directory vendor has no changes, where Salt reports the output of each run; test mode
+// of composer.update tells rightly whether composer has been run. As in Salt, a run with quiet reports no changes.
 package composer
 
 import (
@@ -106,15 +107,34 @@ func (m *module) update(ctx context.Context, a updateArgs) (change.Result, error
 	return m.run(ctx, a, "update", "install/update", true)
 }
 
+// idle reports whether composer says that it changed nothing. A line about a lock file without modifications
+// says nothing of the packages, and one that is written has changed.
+func idle(output string) bool {
+	nothing := false
+	for line := range strings.Lines(output) {
+		switch line = strings.TrimSpace(line); {
+		case line == "Nothing to install or update", // Composer 1
+			line == "Nothing to install, update or remove":
+			nothing = true
+		case line == "Writing lock file":
+			return false
+		}
+	}
+	return nothing
+}
+
+// did reports whether composer has been run in a directory.
+func (m *module) did(ctx context.Context, dir string) (bool, error) {
+	return change.Ask[bool](ctx, m.env, "composer.did_composer_install", []any{dir}, nil)
+}
+
 // run runs a function of composer; always false means not in a directory where it ran already.
 func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always bool) (change.Result,
 	error) {
 	changes := &data.Map{}
 	return change.Thing[bool]{
 		Name: a.Name,
-		Look: func(ctx context.Context) (bool, error) {
-			return change.Ask[bool](ctx, m.env, "composer.did_composer_install", []any{a.Name}, nil)
-		},
+		Look: func(ctx context.Context) (bool, error) { return m.did(ctx, a.Name) },
 		Wants: func(did bool) *data.Map {
 			not := "not "
 			if did {
@@ -124,7 +144,7 @@ func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always
 				change.OldNew("composer install has "+not+"been run in "+a.Name,
 					"composer "+verb+" will be run in "+a.Name))
 		},
-		Apply: func(ctx context.Context, _ bool) error {
+		Apply: func(ctx context.Context, did bool) error {
 			v, err := m.env.Call(ctx, "composer."+fun, []any{a.Name}, a.kwargs())
 			switch loader.KindOf(err) {
 			case loader.KindNone:
@@ -133,8 +153,15 @@ func (m *module) run(ctx context.Context, a updateArgs, fun, verb string, always
 			default:
 				return change.Raise(err)
 			}
-			if ran, ok := v.(*data.Map); ok && !strings.Contains(ran.Text("stdout")+ran.Text("stderr"),
-				"Nothing to ") {
+			ran, ok := v.(*data.Map) // quiet has no output
+			if !ok {
+				return nil
+			}
+			has, err := m.did(ctx, a.Name)
+			if err != nil {
+				return err
+			}
+			if has != did || !idle(ran.Text("stdout")+"\n"+ran.Text("stderr")) {
 				changes = data.NewMap("stderr", ran.Value("stderr"), "stdout", ran.Value("stdout"))
 			}
 			return nil

@@ -6,9 +6,11 @@
 // As in Salt, a container or a network that exists is compared with a temporary one that is made of the
 // arguments and removed again, in test mode too: only the engine knows what it adds to them.
 //
-// Differences from Salt: docker_volume.absent changes nothing in test mode. An image whose pull reported an
-// error, or that is not there after all, is a failure. A container that cannot be connected to its networks
-// is not left behind. docker_image.present cannot use sls, which needs a Salt in the container.
+// Differences from Salt: docker_volume.absent changes nothing in test mode, and docker_network.present connects
+// no containers then. An image whose pull reported an
+// error, or that is not there after all, is a failure. A new container that cannot be connected to its
+// networks, or cannot take the place of the old one, is not left behind. docker_image.present cannot use
+// sls, which needs a Salt in the container.
 package docker
 
 import (

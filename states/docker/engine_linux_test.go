@@ -3,6 +3,7 @@ package docker_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,14 +44,14 @@ func TestEngine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(build, "Dockerfile"), []byte("FROM box:1\nENV MADE=yes\nCOPY file /etc/file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(build, "file"), []byte("content"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(build, "file"), []byte("content"), 0o644); err != nil { // web runs as 1000
 		t.Fatal(err)
 	}
 	four(t, m, "docker_image.present", "me/box", "build", build, "tag", "1")
-	four(t, m, "docker_volume.present", "v")
+	four(t, m, "docker_volume.present", "vol")
 	four(t, m, "docker_network.present", "net1", "subnet", "10.123.45.0/24", "labels", []any{"a=b"})
 	four(t, m, "docker_network.present", "net1", "subnet", "10.123.45.0/24", "labels", []any{"a=c"})
-	web := []any{"image", "me/box:1", "command", "/bin/sleep 60", "environment", []any{data.NewMap("A", "1")}, "binds", []any{"v:/data"},
+	web := []any{"image", "me/box:1", "command", "/bin/sleep 60", "environment", []any{data.NewMap("A", "1")}, "binds", []any{"vol:/data"},
 		"labels", []any{"role=web"}, "restart_policy", "on-failure:3", "ulimits", "nofile=512:1024", "extra_hosts", "db:10.0.0.5",
 		"dns", "8.8.8.8", "cap_add", "NET_ADMIN", "tmpfs", []any{data.NewMap("/scratch", "rw")}, "log_driver", "json-file",
 		"log_opt", []any{data.NewMap("max-size", "1m")}, "publish", "8080:80", "hostname", "web1", "working_dir", "/etc", "stop_timeout", int64(1)}
@@ -61,6 +62,12 @@ func TestEngine(t *testing.T) {
 
 	call("yes", "docker.run", []any{"web", "echo yes"})
 	call("in", "docker.run", []any{"web", "cat"}, "stdin", "in")
+	t.Setenv("KEPT", "marker")
+	call("PATH=/bin:/usr/bin:/sbin:/usr/sbin:/opt/bin:/usr/local/bin:/usr/local/sbin", "docker.run", []any{"web", "env"})
+	kept, _ := call(nil, "docker.run", []any{"web", "env"}, "keep_env", []any{"KEPT", "A"}).(string)
+	if lines := strings.Split(kept, "\n"); len(lines) != 2 || !slices.Contains(lines, "KEPT=marker") {
+		t.Errorf("the kept variables are %q", lines)
+	}
 	call("content", "docker.run", []any{"web", "cat file"})
 	call(int64(3), "docker.retcode", []any{"web", "exit 3"})
 	source := filepath.Join(dir, "source")
@@ -82,9 +89,9 @@ func TestEngine(t *testing.T) {
 	four(t, m, "docker_container.stopped", "web")
 	four(t, m, "docker_container.absent", "web")
 	four(t, m, "docker_container.absent", "plain", "force", true)
-	call(nil, "docker.prune", nil)
 	four(t, m, "docker_network.absent", "net1")
-	four(t, m, "docker_volume.absent", "v")
+	call(nil, "docker.prune", nil)
+	four(t, m, "docker_volume.absent", "vol")
 	four(t, m, "docker_image.absent", "me/box:1")
 	if got := state(t, m, false, "docker_image.present", "box:1"); got != "True {} Image box:1 already present" {
 		t.Errorf("the image of the built one: %s", got)

@@ -264,6 +264,9 @@ func (m *module) makeNetwork(ctx context.Context, w *wanted) *data.Map {
 
 // connectAll connects containers to the network, and ends the result.
 func (m *module) connectAll(ctx context.Context, w *wanted, connect *data.Map) *data.Map {
+	if change.Test(ctx) {
+		return w.wouldConnect(connect)
+	}
 	var errs []string
 	there := dict(w.now.Value("Containers"))
 	for id, one := range connect.All() {
@@ -301,6 +304,23 @@ func (m *module) connectAll(ctx context.Context, w *wanted, connect *data.Map) *
 		comment += ". "
 	}
 	return w.end(false, comment+strings.Join(errs, ". ")+".")
+}
+
+// wouldConnect ends the result of test mode for a network that stays.
+func (w *wanted) wouldConnect(connect *data.Map) *data.Map {
+	there := dict(w.now.Value("Containers"))
+	var names []any
+	for id, one := range connect.All() {
+		if !there.Has(id) {
+			names = append(names, dict(one).Value("Name"))
+		}
+	}
+	comment := w.Text("comment")
+	if len(names) == 0 {
+		return w.end(true, comment)
+	}
+	w.changes.Set("connected", names)
+	return w.end(nil, comment+". The following container(s) would be connected: "+strings.Join(data.Texts(names), ", "))
 }
 
 // connectionOf returns the arguments that connect a container as it was connected before.

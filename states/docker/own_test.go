@@ -57,6 +57,30 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// TestConnectInTestMode checks that test mode connects no containers, as it does in Salt.
+func TestConnectInTestMode(t *testing.T) {
+	m := testdocker.NewMinion(t, functions(), states())
+	state(t, m, false, "docker_network.present", "net1")
+	state(t, m, false, "docker_container.running", "c", "image", "busybox", "command", "sleep 60")
+	for i, want := range []string{
+		"None {'connected': ['c']} Network 'net1' already exists, and is configured as specified. " +
+			"The following container(s) would be connected: c",
+		"True {'connected': ['c']} Network 'net1' already exists, and is configured as specified",
+		"True {} Network 'net1' already exists, and is configured as specified",
+		"True {} Network 'net1' already exists, and is configured as specified",
+	} {
+		m.Engine.Asked()
+		test := i == 0 || i == 3
+		if got := state(t, m, test, "docker_network.present", "net1", "containers", []any{"c"}); got != want {
+			t.Errorf("run %d: %s", i, got)
+		}
+		asked := strings.Join(m.Engine.Asked(), "\n")
+		if connected := strings.Contains(asked, "/connect"); connected != (i == 1) {
+			t.Errorf("run %d asks the engine for\n%s", i, asked)
+		}
+	}
+}
+
 // TestBuildAndLoad makes images that are not pulled: test mode, for real, again, test mode again.
 func TestBuildAndLoad(t *testing.T) {
 	m := testdocker.NewMinion(t, functions(), states())

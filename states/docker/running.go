@@ -42,6 +42,7 @@ type container struct {
 	skip         bool   // nothing is compared: the container is created or replaced anyway
 	temp, tempID string // the new container
 	remove       bool   // the new container is only for the comparison
+	named        bool   // the new container has the name of the one that it replaces
 }
 
 // running makes sure that a container runs, and that it has been made with these arguments. One that was
@@ -109,10 +110,16 @@ func (m *module) running(ctx context.Context, a runningArgs) (*data.Map, error) 
 		return c.refusedCreation(err), nil
 	}
 	ret, err := c.adjust(ctx)
-	if err := c.cleanUp(ctx, ret != nil || err != nil); err != nil {
-		return nil, err
+	if ret == nil && err == nil {
+		ret = c.keep(ctx)
 	}
-	if ret != nil || err != nil {
+	failed := ret != nil || err != nil
+	if c.remove || failed && !c.named {
+		if left := c.discard(ctx); left != nil && !failed {
+			return nil, left
+		}
+	}
+	if failed {
 		return ret, err
 	}
 	return c.finish(ctx)
@@ -204,13 +211,14 @@ func info(err error) any {
 	return nil
 }
 
-// cleanUp removes the new container if it was for the comparison only, or if the state failed before it got
-// its name.
-func (c *container) cleanUp(ctx context.Context, failed bool) error {
-	if !c.remove && (!failed || !c.skip) {
+// discard removes the new container, which was for the comparison only or could not get its name.
+func (c *container) discard(ctx context.Context) error {
+	err := c.do(context.WithoutCancel(ctx), "rm", nil, c.temp)
+	if err == nil || missing(err) {
 		return nil
 	}
-	return c.do(context.WithoutCancel(ctx), "rm", nil, c.temp)
+	c.warn("Failed to remove temp container '" + c.temp + "': " + err.Error() + ".")
+	return err
 }
 
 // adjust connects the new container to its networks, and compares it with the one that is there. It
@@ -384,8 +392,24 @@ func (c *container) replace(ctx context.Context) bool {
 		c.comments = append(c.comments, "Failed to replace container '"+c.name+"'")
 		return false
 	}
+	c.named = true
 	c.comments = append(c.comments, "Replaced container '"+c.name+"'")
 	return true
+}
+
+// keep gives a new container that was not compared the name of the one that it replaces. It returns the
+// result of the state if that fails.
+func (c *container) keep(ctx context.Context) *data.Map {
+	switch {
+	case !c.skip:
+		return nil
+	case !c.exists:
+		c.comments = append(c.comments, "Created container '"+c.name+"'")
+	case !c.replace(ctx):
+		return c.joined(false, c.comments)
+	}
+	c.sub("container_id").Set("added", c.tempID)
+	return nil
 }
 
 // reconnect brings the networks of a container that stays to what is wanted. nets are the changes, from
@@ -438,16 +462,8 @@ func onlyLoss(changes *data.Map) {
 	}
 }
 
-// finish names and starts the container, and ends the result.
+// finish starts the container and ends the result.
 func (c *container) finish(ctx context.Context) (*data.Map, error) {
-	if c.skip {
-		if !c.exists {
-			c.comments = append(c.comments, "Created container '"+c.name+"'")
-		} else if !c.replace(ctx) {
-			return c.joined(false, c.comments), nil
-		}
-		c.sub("container_id").Set("added", c.tempID)
-	}
 	post, ret, err := c.launch(ctx)
 	if ret != nil || err != nil {
 		return ret, err

@@ -61,7 +61,11 @@ func (a policyArgs) updates(now *data.Map) []any {
 	wanted, err := definition(a.Definition)
 	differs("Definition", hadErr != nil || err != nil || !data.Equal(had, wanted))
 	differs("Applyto", data.Truth(a.ApplyTo) && now.Text("apply_to") != data.Str(a.ApplyTo))
-	differs("Priority", now.Text("priority") != data.Str(a.Priority))
+	priority := "0"
+	if data.Truth(a.Priority) {
+		priority = data.Str(a.Priority)
+	}
+	differs("Priority", now.Text("priority") != priority)
 	return updates
 }
 

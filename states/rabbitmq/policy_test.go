@@ -25,13 +25,15 @@ func pkg() loader.Plugin {
 }
 
 // TestPolicies replays results of Salt 3006.18 with the programs of testdata/bin: test mode, real
-// runs, and test mode again. Then it keeps what a policy is for, which Salt sets in each run.
+// runs, and test mode again. Then it keeps what a policy is for and a priority of None, which Salt sets in
+// each run.
 func TestPolicies(t *testing.T) {
 	runs.Programs(t)
 	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")},
 		[]loader.Plugin{cmd.Plugin(render.Brought{}), pkg(), module.Plugin()}, state.Policy())
 	states.Replay(t, "testdata/policies.json", "", runs.Equal)
-	kwargs := data.NewMap("pattern", "^a", "definition", data.NewMap("ha-mode", "all"), "apply_to", "queues")
+	kwargs := data.NewMap("pattern", "^a", "definition", data.NewMap("ha-mode", "all"), "apply_to", "queues",
+		"priority", nil)
 	for i, want := range []string{"Policy / Q is set to be created", "Setting policy \"Q\" ...",
 		"Policy / Q is already present", "Policy / Q is already present"} {
 		got := states.Run(t, i == 0 || i == 3, "rabbitmq_policy.present", "Q", kwargs)
