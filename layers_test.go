@@ -39,7 +39,7 @@ var layers = [][]string{
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
 		"master/metrics", "master/mine", "master/presence", "master/queue", "master/syndics", "internal/certificate",
 		"internal/certificate/", "internal/docker", "internal/docker/", "internal/extmods", "internal/ipsets",
-		"internal/netconf",
+		"internal/netconf", "internal/nfsexports",
 		"internal/packages", "internal/packages/", "internal/services", "internal/vault", "modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/", "sdb", "sdb/"},
