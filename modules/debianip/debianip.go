@@ -287,7 +287,7 @@ func (m *module) buildBond(ctx context.Context, a routesArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, failed := loaded.(string); failed && m.env.Log != nil { // ifup fails where the kernel has no bonding
+	if text, failed := loaded.(string); failed { // ifup fails where the kernel has no bonding
 		m.env.Log.Warnf("load the kernel module bonding for %s: %s", a.Iface, text)
 	}
 	if err := netconf.Install(ctx, m.env, "ifenslave", false); err != nil {

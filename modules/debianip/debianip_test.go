@@ -115,3 +115,23 @@ func TestRouteWithDash(t *testing.T) {
 		t.Errorf("the script is %q", text)
 	}
 }
+
+// Interfaces that cannot be read are not dropped from the file. A link without a file is none of them.
+func TestUnreadable(t *testing.T) {
+	h := host(t)
+	h.Write(t, data.NewMap("etc/network/interfaces", "auto lo\niface lo inet loopback\n"))
+	more := filepath.Join(h.Root, "etc/network/interfaces.d")
+	for name, target := range map[string]string{"gone": "nowhere", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(more, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := h.Registry.Invoke(t.Context(), "ip.build_interface", []any{"eth0", "eth", true},
+			data.NewMap("proto", "dhcp"))
+		if (err == nil) != (name == "gone") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Remove(filepath.Join(more, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

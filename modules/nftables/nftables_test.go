@@ -166,6 +166,22 @@ func TestFailedLists(t *testing.T) {
 	}
 }
 
+// An nft that dies without a word has made no table.
+func TestSilentFailure(t *testing.T) {
+	program(t)
+	answer := func(code int64) *data.Map { return data.NewMap("retcode", code, "stdout", "", "stderr", "") }
+	shell := &replay.Shell{Answers: data.NewMap("nft list tables ip", answer(0),
+		"nft add table ip m", answer(-9))}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Invoke(t.Context(), "nftables.new_table", []any{"m"}, nil)
+	if result, _ := got.(*data.Map); err != nil || result.Value("result") != false {
+		t.Errorf("new_table gives %s, %v", data.Repr(got), err)
+	}
+}
+
 // TestRules changes real rules in a network of its own.
 func TestRules(t *testing.T) {
 	if !need.Network(t, "nft list ruleset") {

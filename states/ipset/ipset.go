@@ -3,7 +3,8 @@
 //
 // Differences from Salt: an entry with a comment or a timeout is not added again; an empty set is not
 // flushed; ipset.absent deletes the addresses and ports of a range that are there, whatever their
-// comments and timeouts are. After a change, each state looks again.
+// comments and timeouts are; ipset.set_absent leaves a set that is in use as it is, and Salt empties it.
+// After a change, each state looks again.
 package ipset
 
 import (
@@ -108,9 +109,6 @@ func (m *module) setAbsent(ctx context.Context, a familyArgs) (change.Result, er
 		Look:  func(ctx context.Context) (bool, error) { return m.exists(ctx, a.Name) },
 		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap("locale", a.Name)) },
 		Apply: func(ctx context.Context, _ bool) error {
-			if err := m.act(ctx, "flush", []any{a.Name, a.Family}, nil); err != nil {
-				return err
-			}
 			return m.act(ctx, "delete_set", []any{a.Name, a.Family}, nil)
 		},
 		Silent: true,

@@ -67,6 +67,12 @@ func TestMembers(t *testing.T) {
 	twice("present", "ips", "10.0.0.9", nil)
 	twice("absent", "ips", "10.0.0.0/30", data.NewMap("comment", "another"))
 	twice("absent", "ips", "10.0.0.9", nil)
+	run(false, "set_present", "all", data.NewMap("set_type", "list:set"), true, 1)
+	twice("present", "nets", "192.0.2.0/24", nil)
+	twice("present", "all", "nets", nil)
+	run(false, "set_absent", "nets", &data.Map{}, false, 0) // it is in use, and keeps its entries
+	run(false, "present", "n", data.NewMap("set_name", "nets", "entry", "192.0.2.0/24"), true, 0)
+	run(false, "set_absent", "all", &data.Map{}, true, 1)
 	run(false, "set_absent", "nets", &data.Map{}, true, 1)
 	run(false, "set_absent", "ips", &data.Map{}, true, 1)
 }
