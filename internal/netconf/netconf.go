@@ -145,7 +145,7 @@ func lines(v any) (any, error) {
 }
 
 var macs = regexp.MustCompile(
-	`(?i)^(?:([0-9a-f]{1,2}-){5}[0-9a-f]{1,2}|([0-9a-f]{1,2}:){5}[0-9a-f]{1,2}|([0-9a-f]{1,2}\.){5}[0-9a-f]{1,2})$`)
+	`(?i)^(?:([0-9a-f]{1,2}-){5}|([0-9a-f]{1,2}:){5}|([0-9a-f]{1,2}\.){5})[0-9a-f]{1,2}$`)
 
 // MAC reports whether v is a hardware address.
 func MAC(v any) bool {

@@ -46,7 +46,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	if env.GrainsNow().Text("os_family") != "Debian" {
-		return nil, errors.New("The debian_ip module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
+		//nolint:staticcheck // Salt's text
+		return nil, errors.New("The debian_ip module could not be loaded: unsupported OS family")
 	}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("apply_network_settings", m.applyNetworkSettings),

@@ -135,3 +135,24 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// A user or a password is one word for pppd, and none of its options.
+func TestPeerWords(t *testing.T) {
+	h := host(t)
+	for text, want := range map[string]string{"plain#1": "plain#1", `"in quotes"`: `"in quotes"`,
+		"two words": `"two words"`, `a"b\c`: `"a\"b\\c"`, "#x": `"#x"`,
+		`"a" connect "b"`: `"\"a\" connect \"b\""`} {
+		kwargs := data.NewMap("proto", "ppp", "provider", "isp", "user", text, "password", text, "linkname", text)
+		if _, err := h.Registry.Invoke(t.Context(), "ip.build_interface", []any{"dsl0", "pppoe", true},
+			kwargs); err != nil {
+			t.Fatal(err)
+		}
+		file := h.Files(t).Text("etc/ppp/peers/isp")
+		for _, line := range []string{"user " + want + "\n", "password " + want + " \n",
+			"linkname " + want + "\n"} {
+			if !strings.Contains(file, line) {
+				t.Errorf("%q lacks %q", file, line)
+			}
+		}
+	}
+}
