@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
@@ -85,9 +86,13 @@ func Checked(iface string, settings *data.Map) (*data.Map, error) {
 	return CheckedSettings(settings)
 }
 
-// Name returns an error for a name that no interface can have.
+// Name returns an error for a name that no interface can have, or that would mean something else in a
+// file name, a script for the shell, an entry of a file or a pattern of ifup.
 func Name(iface string) error {
-	if iface == "" || iface == "." || iface == ".." || strings.ContainsAny(iface, "/ \t") ||
+	special := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("/\"'$`\\;&|<>()[]{}*?~#!^=%", r)
+	}
+	if iface == "" || iface == "." || iface == ".." || strings.ContainsFunc(iface, special) ||
 		process.PlainOperands(iface) != nil {
 		return Attribute("%s is not the name of an interface", data.Repr(iface))
 	}
@@ -140,7 +145,7 @@ func lines(v any) (any, error) {
 }
 
 var macs = regexp.MustCompile(
-	`(?i)^(?:([0-9a-f]{1,2}-){5}[0-9a-f]{1,2}|([0-9a-f]{1,2}:){5}[0-9a-f]{1,2}|([0-9a-f]{1,2}\.){5}[0-9a-f]{1,2})$`)
+	`(?i)^(?:([0-9a-f]{1,2}-){5}|([0-9a-f]{1,2}:){5}|([0-9a-f]{1,2}\.){5})[0-9a-f]{1,2}$`)
 
 // MAC reports whether v is a hardware address.
 func MAC(v any) bool {
@@ -223,7 +228,8 @@ func ethtoolSwitches(found, params *data.Map, iface string, names ...string) err
 }
 
 // Routes returns the routes among the settings of an interface, with names of options in lower case.
-// Their values are addresses and numbers: they become words of scripts for the shell.
+// Their values are addresses and numbers: they become words of scripts for the shell. A dash stands for
+// no netmask and no gateway, as in SUSE's files, and is left out.
 func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 	listed, ok := lower(settings).Get("routes")
 	list, is := listed.([]any)
@@ -238,6 +244,12 @@ func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 			return nil, Attribute("Invalid option -- Route interface: %s, Option: ipaddr, "+
 				"Expected: [the network of each route]", iface)
 		}
+		route = route.Clone()
+		for _, option := range []string{"netmask", "gateway"} {
+			if data.Str(route.Value(option)) == "-" {
+				route.Delete(option)
+			}
+		}
 		if err := checkRoute(iface, route); err != nil {
 			return nil, err
 		}
@@ -247,7 +259,7 @@ func Routes(iface string, settings *data.Map) ([]*data.Map, error) {
 }
 
 var (
-	lengths = regexp.MustCompile(`^([0-9]{1,3}|-)$`) // SUSE's files have - for none
+	lengths = regexp.MustCompile(`^[0-9]{1,3}$`)
 	metrics = regexp.MustCompile(`^[0-9]{1,10}$`)
 )
 
@@ -267,13 +279,18 @@ func checkRoute(iface string, route *data.Map) error {
 	}{
 		{"ipaddr", "address, network or default", isNetwork},
 		{"netmask", "netmask or length", func(s string) bool { return lengths.MatchString(s) || isAddress(s) }},
-		{"gateway", "address", func(s string) bool { return s == "-" || isAddress(s) }},
+		{"gateway", "address", isAddress},
 		{"metric", "integer", metrics.MatchString},
+		{"dev", "name of an interface", func(s string) bool { return Name(s) == nil }},
 	} {
 		if v := route.Value(c.option); data.Truth(v) && !c.good(data.Str(v)) {
 			return Attribute("Invalid option -- Route interface: %s, Option: %s, Value: %s, Expected: [%s]", iface,
 				c.option, data.Repr(v), c.expected)
 		}
+	}
+	if v := route.Value("netmask"); data.Truth(v) && strings.Contains(data.Str(route.Value("ipaddr")), "/") {
+		return Attribute("Invalid option -- Route interface: %s, Option: netmask, Value: %s, "+
+			"Expected: [none beside the length in ipaddr]", iface, data.Repr(v))
 	}
 	return nil
 }
@@ -319,12 +336,23 @@ func IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Turn runs ifup or ifdown for an interface and returns its output.
+// Turn runs ifup or ifdown for an interface and returns its output. A program that fails is an error.
 func Turn(ctx context.Context, env *loader.Env, program, iface string) (any, error) {
 	if err := Name(iface); err != nil {
 		return nil, err
 	}
-	return calls.RunOutput(ctx, env, calls.Run{Argv: []string{program, iface}})
+	return Run(ctx, env, program, iface)
+}
+
+// Run runs a program and returns its output. If the program fails, the error has its command line, its
+// exit code and what it printed.
+func Run(ctx context.Context, env *loader.Env, argv ...string) (string, error) {
+	ran, err := calls.RunAll(ctx, env, calls.Run{Argv: argv, MergeStderr: true})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("%s: exit code %d: %s", strings.Join(argv, " "), ran.Retcode,
+			strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
+	}
+	return ran.Stdout, err
 }
 
 // Hostname changes the host name if the settings say so, and reports whether that succeeded.

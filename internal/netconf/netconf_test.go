@@ -15,11 +15,13 @@ func TestAddresses(t *testing.T) {
 		v                 any
 		v4, v6, mask, mac bool
 	}{
-		{v: "10.0.0.1", v4: true}, {v: "10.0.0.1/24", v4: true}, {v: "10.0.0.1/0"}, {v: "10.0.0.1/33"}, {v: "10.0.0.01"},
+		{v: "10.0.0.1", v4: true}, {v: "10.0.0.1/24", v4: true}, {v: "10.0.0.1/0"}, {v: "10.0.0.1/33"},
+		{v: "10.0.0.01"},
 		{v: "::1", v6: true}, {v: "::1/128", v6: true}, {v: "::1/129"}, {v: "fe80::1%eth0"}, {v: "::ffff:10.0.0.1",
 			v6: true},
 		{v: "255.255.255.0", v4: true, mask: true}, {v: "255.0.255.0", v4: true}, {v: "255.255.64.0", v4: true},
-		{v: "aa:bb:cc:dd:ee:ff", mac: true}, {v: "A-B-C-D-E-F", mac: true}, {v: "aa:bb-cc:dd:ee:ff"}, {v: "aa:bb:cc:dd:ee"},
+		{v: "aa:bb:cc:dd:ee:ff", mac: true}, {v: "A-B-C-D-E-F", mac: true}, {v: "aa:bb-cc:dd:ee:ff"},
+		{v: "aa:bb:cc:dd:ee"},
 		{v: int64(5)}, {v: nil}, {v: "x/y"}, {v: ""},
 	} {
 		if IPv4(c.v) != c.v4 || IPv6(c.v) != c.v6 || Netmask(c.v) != c.mask || MAC(c.v) != c.mac {
@@ -92,6 +94,7 @@ func TestRoutes(t *testing.T) {
 		{"ipaddr", "$(reboot)", false}, {"ipaddr", "fe80::1%$(reboot)", false},
 		{"netmask", "255.255.255.0", true}, {"netmask", "24", true}, {"netmask", int64(24), true},
 		{"netmask", "-", true}, {"netmask", "24;reboot", false}, {"netmask", "24 ", false},
+		{"gateway", "-", true}, {"gateway", "--", false}, {"dev", "eth1", true}, {"dev", "eth1 x", false},
 		{"gateway", "10.0.0.1", true}, {"gateway", "fe80::1", true}, {"gateway", "fe80::1%`x`", false},
 		{"gateway", "10.0.0.1 dev x", false}, {"metric", int64(5), true}, {"metric", "5", true},
 		{"metric", "5 | x", false}, {"metric", true, false}, {"metric", []any{"x"}, false},
@@ -101,6 +104,37 @@ func TestRoutes(t *testing.T) {
 		_, err := Routes("eth0", data.NewMap("routes", []any{route}))
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), data.Repr(c.v)) {
 			t.Errorf("%s %s: %v", c.option, data.Repr(c.v), err)
+		}
+	}
+}
+
+// A dash stands for no netmask and no gateway. A network has its length once.
+func TestRoutesWithoutNetmask(t *testing.T) {
+	dash := data.NewMap("ipaddr", "10.0.0.0/8", "netmask", "-", "gateway", "-")
+	routes, err := Routes("eth0", data.NewMap("routes", []any{dash}))
+	if err != nil || len(routes) != 1 || routes[0].Has("netmask") || routes[0].Has("gateway") ||
+		dash.Len() != 3 {
+		t.Errorf("a dash gives %v, %v from %s", routes, err, data.Repr(dash))
+	}
+	twice := data.NewMap("ipaddr", "10.0.0.0/8", "netmask", "24")
+	if routes, err := Routes("eth0", data.NewMap("routes", []any{twice})); err == nil {
+		t.Errorf("two lengths give %v", routes)
+	}
+}
+
+// Names of interfaces are words of scripts and files as they are.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"eth0", "eth0:1", "bond0.5", "br-lan", "eth0-range0", "wlan_0", "veth@if3",
+		"é0", "a+b"} {
+		if err := Name(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "a/b", "-a", "a b", "a\tb", "a\u00a0b", "a\nb", "a\x1bb",
+		"$(x)", "a$b", `a"b`, "a'b", "a`b`", `a\b`, "a;b", "a&b", "a|b", "a<b", "a>b", "a(b", "a)b", "a*", "a?", "a[b]",
+		"{a,b}", "~a", "#a", "!a", "^a", "a=b", "a%b"} {
+		if Name(name) == nil {
+			t.Errorf("%q is taken for the name of an interface", name)
 		}
 	}
 }

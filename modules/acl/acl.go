@@ -2,8 +2,8 @@
 // (salt/modules/linux_acl.py).
 //
 // Differences from Salt: each argument reaches the program as it is, whatever quotes it has; paths
-// that begin with a dash and words with a line end are refused; paths with blanks have their own
-// names in the result of getfacl, not getfacl's escaped ones.
+// that begin with a dash, words with a line end, and names that are more entries are refused; paths with
+// blanks have their own names in the result of getfacl, not getfacl's escaped ones.
 package acl
 
 import (
@@ -99,11 +99,20 @@ func (m *module) getfacl(ctx context.Context, a filesArgs) (any, error) {
 		return nil, err
 	}
 	argv := append(recursively(a.Kwargs, "getfacl", "--absolute-names"), files...)
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv})
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
 	if err != nil {
 		return nil, err
 	}
-	return parse(out), nil
+	// A file that does not exist is left out. Any other failure says nothing of a file's list.
+	for line := range strings.Lines(ran.Stderr) {
+		if ran.Retcode != 0 && !strings.Contains(line, "No such file or directory") {
+			return nil, loader.Execution("%s", strings.TrimSpace(ran.Stderr))
+		}
+	}
+	if ran.Retcode != 0 && ran.Stderr == "" {
+		return nil, loader.Execution("getfacl: code %d", ran.Retcode)
+	}
+	return parse(ran.Stdout), nil
 }
 
 // wipefacls removes the access control lists of files.
@@ -148,6 +157,9 @@ type modArgs struct {
 //	salt '*' acl.modfacl d:u myuser 7 /tmp/house/kitchen
 //	salt '*' acl.modfacl user myuser rwx /tmp/house/kitchen recursive=True raise_err=True
 func (m *module) modfacl(ctx context.Context, a modArgs) (any, error) {
+	if err := words(a.ACLName, a.Perms); err != nil {
+		return nil, err
+	}
 	entry := prefix(a.ACLType) + ":" + data.Str(a.ACLName) + ":" + data.Str(a.Perms)
 	return m.change(ctx, a.Kwargs, a.Args, append(recursively(a.Kwargs, "setfacl"), "-m", entry))
 }
@@ -171,8 +183,21 @@ type delArgs struct {
 //	salt '*' acl.delfacl default:group mygroup /tmp/house/kitchen
 //	salt '*' acl.delfacl user myuser /tmp/house/kitchen recursive=True
 func (m *module) delfacl(ctx context.Context, a delArgs) (any, error) {
+	if err := words(a.ACLName); err != nil {
+		return nil, err
+	}
 	entry := prefix(a.ACLType) + ":" + data.Str(a.ACLName)
 	return m.change(ctx, a.Kwargs, a.Args, append(recursively(a.Kwargs, "setfacl"), "-x", entry))
+}
+
+// words refuses names and permissions that setfacl would read as more entries.
+func words(values ...any) error {
+	for _, v := range values {
+		if text := data.Str(v); strings.ContainsAny(text, ":,") {
+			return loader.Execution("'%s' is no name and no permissions", text)
+		}
+	}
+	return nil
 }
 
 // change runs setfacl on files. Only with raise_err its failure is an error.

@@ -47,8 +47,35 @@ func TestOperands(t *testing.T) {
 			t.Errorf("%s %s returns %s", fun, data.Repr(args), data.Repr(got))
 		}
 	}
+	for _, args := range [][]any{{"user", "bob:rwx,user:eve", "r", "/a"}, {"user", "bob", "r,o::rwx", "/a"}} {
+		if got, err := r.Invoke(t.Context(), "acl.modfacl", args, nil); err == nil {
+			t.Errorf("%s returns %s", data.Repr(args), data.Repr(got))
+		}
+	}
+	if got, err := r.Invoke(t.Context(), "acl.delfacl", []any{"user", "bob,g:x", "/a"}, nil); err == nil {
+		t.Errorf("two entries to delete give %s", data.Repr(got))
+	}
 	if data.Repr(shell.Ran) != "[]" {
 		t.Errorf("it ran %s", data.Repr(shell.Ran))
+	}
+}
+
+// A list that cannot be read is an error. A file that does not exist has none.
+func TestUnreadable(t *testing.T) {
+	program(t)
+	shell := &replay.Shell{}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, fails := range map[string]bool{"getfacl: /a: No such file or directory": false,
+		"getfacl: /a/b: Permission denied": true, "": true,
+		"getfacl: /a: No such file or directory\ngetfacl: /b: Input/output error": true} {
+		shell.Answers = data.NewMap("getfacl --absolute-names /a",
+			data.NewMap("retcode", int64(1), "stdout", "# file: /a\nuser::rwx\n", "stderr", text))
+		if got, err := r.Invoke(t.Context(), "acl.getfacl", []any{"/a"}, nil); (err != nil) != fails {
+			t.Errorf("%q gives %s, %v", text, data.Repr(got), err)
+		}
 	}
 }
 
@@ -92,7 +119,8 @@ func TestFiles(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("# file: /a\\040b\n# owner: root\n# group: root\n# flags: s-t\nuser::rwx\nuser:bob:rwx\t#effective:r--\nmask::r--\n")
+	f.Add("# file: /a\\040b\n# owner: root\n# group: root\n# flags: s-t\nuser::rwx\n" +
+		"user:bob:rwx\t#effective:r--\nmask::r--\n")
 	f.Add("default:user::rwx\n#\n# file: x\ndefault:other::---\n::")
 	f.Fuzz(func(t *testing.T, text string) {
 		for file, v := range parse(text).All() {

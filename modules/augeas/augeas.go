@@ -75,8 +75,13 @@ func (m *module) run(ctx context.Context, s session, script ...string) (calls.Ra
 			return calls.Ran{}, loader.Execution("%q has more than one line", text)
 		}
 	}
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: strings.Join(script, "\n") + "\n",
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: strings.Join(script, "\n") + "\n",
 		IgnoreRetcode: true})
+	// For a command that Augeas refuses, augtool prints an error. Any other failure says nothing of a file.
+	if err == nil && ran.Retcode != 0 && !strings.Contains(ran.Stderr, "error: ") {
+		err = loader.Execution("augtool: code %d: %s", ran.Retcode, strings.TrimSpace(ran.Stderr))
+	}
+	return ran, err
 }
 
 // command returns a command with its words in quotes.

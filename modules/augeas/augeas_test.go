@@ -99,3 +99,23 @@ func FuzzNodes(f *testing.F) {
 		translate(text, "/files/x")
 	})
 }
+
+// An augtool that does not run is an error, and not a file without nodes or a saved one.
+func TestFailures(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "augtool"), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")},
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fun, args := range map[string][]any{"match": {"/files"}, "ls": {"/files"}, "tree": {"/files"},
+		"setvalue": {"/files/a", "b"}, "execute": {"/files/a", nil, []any{"set b c"}}, "remove": {"/files/a"}} {
+		if got, err := r.Invoke(t.Context(), "augeas."+fun, args, nil); err == nil {
+			t.Errorf("%s gives %s", fun, data.Repr(got))
+		}
+	}
+}

@@ -2,6 +2,7 @@ package debianip
 
 import (
 	"bufio"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,7 +61,12 @@ func (m *module) parse() (*adapters, error) {
 	more, _ := filepath.Glob(m.path(directory) + "/*") //nolint:errcheck // the pattern is correct
 	for _, file := range append([]string{m.path(interfaces)}, more...) {
 		info, err := os.Stat(file)
-		if err != nil || !info.Mode().IsRegular() {
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, netconf.Attribute("read the interfaces: %w", err)
+		case !info.Mode().IsRegular():
 			continue
 		}
 		src, err := os.ReadFile(file)

@@ -10,7 +10,7 @@
 // are read from the file that build_routes writes, also for names with dots. The settings of the
 // system name the host as in /etc/hostname if that is the wanted name, and search domains as words;
 // resolv.conf gets no blank lines. Debian 5 is not supported. A restart of the network does not
-// wait two seconds.
+// wait two seconds. A failing ifup or ifdown is an error.
 package debianip
 
 import (
@@ -46,7 +46,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	if env.GrainsNow().Text("os_family") != "Debian" {
-		return nil, errors.New("The debian_ip module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
+		//nolint:staticcheck // Salt's text
+		return nil, errors.New("The debian_ip module could not be loaded: unsupported OS family")
 	}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("apply_network_settings", m.applyNetworkSettings),
@@ -136,6 +137,11 @@ func (m *module) buildInterface(ctx context.Context, a buildArgs) (any, error) {
 	if test {
 		return split(own.text(a.Iface)), nil
 	}
+	if kind == "pppoe" { // before anything is written
+		if err := m.peerFits(own); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.write(a.Iface, own, params); err != nil {
 		return nil, err
 	}
@@ -211,16 +217,21 @@ func (m *module) write(iface string, own *adapter, params *data.Map) error {
 	return netconf.Write(m.path(file), text, 0o644)
 }
 
-// writePeer writes the file of a provider for pppd. Only its owner may read it, for its password.
-func (m *module) writePeer(own *adapter) error {
-	of := own.family("inet")
-	provider := data.Str(of.Value("provider"))
-	if err := netconf.Name(provider); err != nil {
+// peerFits returns an error if the file of a provider cannot be written.
+func (m *module) peerFits(own *adapter) error {
+	if err := netconf.Name(data.Str(own.family("inet").Value("provider"))); err != nil {
 		return err
 	}
 	if !netconf.IsDir(m.path(peers)) {
 		return netconf.Attribute("%s cannot be written.", peers+"/")
 	}
+	return nil
+}
+
+// writePeer writes the file of a provider for pppd. Only its owner may read it, for its password.
+func (m *module) writePeer(own *adapter) error {
+	of := own.family("inet")
+	provider := data.Str(of.Value("provider"))
 	return netconf.Write(m.path(peers+"/"+provider), peerText(of), 0o600)
 }
 
@@ -273,8 +284,12 @@ func (m *module) buildBond(ctx context.Context, a routesArgs) (any, error) {
 	if err := netconf.Write(m.path(path), text, 0o644); err != nil {
 		return nil, err
 	}
-	if _, err := m.env.Call(ctx, "kmod.load", []any{"bonding"}, nil); err != nil {
+	loaded, err := m.env.Call(ctx, "kmod.load", []any{"bonding"}, nil)
+	if err != nil {
 		return nil, err
+	}
+	if text, failed := loaded.(string); failed { // ifup fails where the kernel has no bonding
+		m.env.Log.Warnf("load the kernel module bonding for %s: %s", a.Iface, text)
 	}
 	if err := netconf.Install(ctx, m.env, "ifenslave", false); err != nil {
 		return nil, err
@@ -314,7 +329,8 @@ func (m *module) buildRoutes(_ context.Context, a routesArgs) (any, error) {
 	if data.Truth(params.Value("test")) {
 		return lines(add + del), nil
 	}
-	for dir, text := range map[string]string{ups: add, downs: del} {
+	for _, script := range [][2]string{{ups, add}, {downs, del}} {
+		dir, text := script[0], script[1]
 		path := routesFile(dir, a.Iface)
 		if err := netconf.InDirectory(path, dir+"/", netconf.IsDir(m.path(dir))); err != nil {
 			return nil, err

@@ -8,8 +8,10 @@ import (
 // FuzzRead reads any text as /etc/network/interfaces. What is written of it reads the same again.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"auto lo eth1\niface lo inet loopback\niface eth1 inet static\n\taddress 10.0.0.5/24\n\taddress 10.0.0.6/24\n\tup x y\n",
-		"iface eth0 inet6 auto\n  privext 2\n  link-speed 10\n  bond-mode 4\n  bridge_ports a b\n", "iface a b\n", "source\n", " x\n",
+		"auto lo eth1\niface lo inet loopback\niface eth1 inet static\n" +
+			"\taddress 10.0.0.5/24\n\taddress 10.0.0.6/24\n\tup x y\n",
+		"iface eth0 inet6 auto\n  privext 2\n  link-speed 10\n  bond-mode 4\n  bridge_ports a b\n",
+		"iface a b\n", "source\n", " x\n",
 	} {
 		f.Add(seed)
 	}

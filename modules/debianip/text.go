@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/netconf"
 )
 
 // options are the options that are written, in Salt's order, by their names in settings.
@@ -138,19 +139,32 @@ func routesText(verb, iface string, routes []*data.Map) string {
 	return b.String()
 }
 
+// peerWord returns a value as one word for pppd, which reads a second one as an option.
+func peerWord(v any) string {
+	text := data.Str(v)
+	if !strings.ContainsAny(text, " \t\"'\\") && !strings.HasPrefix(text, "#") {
+		return text
+	}
+	inner, _ := netconf.Unquoted(text).(string)
+	if inner != text && !strings.ContainsAny(inner, "\"'\\") {
+		return text
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
 // peerText returns the file of a provider for pppd.
 func peerText(of *data.Map) string {
 	if !data.Truth(of.Value("user")) {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("user " + data.Str(of.Value("user")) + "\n")
+	b.WriteString("user " + peerWord(of.Value("user")) + "\n")
 	if v := of.Value("password"); data.Truth(v) {
-		b.WriteString("password " + data.Str(v) + " ")
+		b.WriteString("password " + peerWord(v) + " ")
 	}
 	value := func(name, otherwise string) string {
 		if v, ok := of.Get(name); ok {
-			return data.Str(v)
+			return peerWord(v)
 		}
 		return otherwise
 	}
@@ -179,7 +193,7 @@ func peerText(of *data.Map) string {
 	line("noaccomp", not("noaccomp", "False"))
 	line("default-asyncmap", data.Truth(of.Value("default-asyncmap")))
 	if v, ok := of.Get("linkname"); ok {
-		b.WriteString("\nlinkname " + data.Str(v) + "\n")
+		b.WriteString("\nlinkname " + peerWord(v) + "\n")
 	}
 	b.WriteString("\n")
 	return b.String()

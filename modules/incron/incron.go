@@ -8,6 +8,7 @@ package incron
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -180,15 +181,15 @@ type noArgs struct{}
 // CLI Example:
 //
 //	salt '*' incron.raw_system_incron
-func (m *module) rawSystemIncron(_ context.Context, _ noArgs) (any, error) { return m.system(), nil }
+func (m *module) rawSystemIncron(_ context.Context, _ noArgs) (any, error) { return m.system() }
 
-// system returns the text of the system's table. One that cannot be read is empty, as in Salt.
-func (m *module) system() string {
+// system returns the text of the system's table, which is empty if there is none.
+func (m *module) system() (string, error) {
 	src, err := os.ReadFile(filepath.Join("/", m.env.Root, systemTab, "salt"))
-	if err != nil {
-		return ""
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", loader.OSError(err)
 	}
-	return string(src)
+	return string(src), nil
 }
 
 type userArgs struct{ User string }
@@ -204,13 +205,19 @@ func (m *module) raw(ctx context.Context, name string) (string, error) {
 	if err := process.PlainOperands(name); err != nil {
 		return "", loader.Execution("%w", err)
 	}
-	return calls.RunStdout(ctx, m.env,
+	ran, err := calls.RunAll(ctx, m.env,
 		calls.Run{Argv: []string{"incrontab", "-l", name}, As: other(name), KeepNewline: true})
+	// A table that cannot be read is not empty: the next change would replace it.
+	if err == nil && ran.Retcode != 0 && !strings.Contains(ran.Stderr, "no table for") {
+		err = loader.Execution("incrontab -l %s: code %d: %s", name, ran.Retcode, strings.TrimSpace(ran.Stderr))
+	}
+	return ran.Stdout, err
 }
 
 func (m *module) read(ctx context.Context, user string) (tab, error) {
 	if user == "system" {
-		return parse(m.system()), nil
+		text, err := m.system()
+		return parse(text), err
 	}
 	text, err := m.raw(ctx, user)
 	return parse(text), err

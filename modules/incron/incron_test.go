@@ -68,6 +68,33 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A table that cannot be read is not replaced. A user without one has an empty table.
+func TestUnreadable(t *testing.T) {
+	root := t.TempDir()
+	shell := &replay.Shell{}
+	r, err := loader.NewRegistry(&loader.Env{Root: root}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := []any{"bob", "/srv", "IN_OPEN", "sync"}
+	for text, fails := range map[string]bool{"no table for bob": false, "user 'bob' is not allowed": true,
+		"": true} {
+		shell.Ran = []any{}
+		shell.Answers = data.NewMap("incrontab -l bob",
+			data.NewMap("retcode", int64(1), "stdout", "", "stderr", text))
+		got, err := r.Invoke(t.Context(), "incron.set_job", job, nil)
+		if ran := len(shell.Ran.([]any)); (err != nil) != fails || (ran == 1) != fails {
+			t.Errorf("%q gives %v, %v and runs %s", text, got, err, data.Repr(shell.Ran))
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, systemTab, "salt"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Invoke(t.Context(), "incron.raw_system_incron", nil, nil); err == nil {
+		t.Errorf("a directory is the table %v", got)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("# c\n/srv IN_OPEN echo a  b\nx\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,21 +1,22 @@
 // Package ipset is Salt's module ipset: sets of addresses for packet filters, by the program ipset
 // (salt/modules/ipset.py).
 //
-// ipset.go changes sets and entries, member.go compares entries.
-//
 // Differences from Salt: words that ipset would read as options are refused, and so are line ends. A
-// comment may have several words, and is compared without its quotes. A timeout counts as equal
-// whatever is left of it. A range is there if all its addresses are. Ports may have a protocol. The
-// option nomatch gets no value.
+// comment may have several words. The option nomatch gets no value. ipset.check compares an entry with
+// what the kernel would make of it: a network or a range is there if all of it is, and not with one of
+// its addresses; ports may have a protocol or a name; nomatch and the other options count, except
+// counters and what is left of a timeout.
 package ipset
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/ipsets"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
@@ -59,7 +60,7 @@ const (
 	hashed  = "family hashsize maxelem netmask" + counted
 	marks   = "timeout packets bytes skbmark skbprio"
 	queues  = marks + " skbqueue"
-	nets    = queues + " nomatch"
+	nets    = ipsets.Options
 )
 
 func setTypes() map[string]setType {
@@ -92,22 +93,25 @@ func family(name any) (string, error) {
 	return "", loader.Exception("KeyError", "%s", data.Repr(name))
 }
 
-// run runs a command of ipset. words are its operands, none of them an option.
 func (m *module) run(ctx context.Context, command []string, words ...string) (calls.Ran, error) {
-	if err := process.PlainOperands(words...); err != nil {
-		return calls.Ran{}, loader.Execution("%w", err)
-	}
-	argv := append(append([]string{process.Find("ipset")}, command...), words...)
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, MergeStderr: true})
+	return ipsets.Run(ctx, m.env, command, words...)
 }
 
 // act runs a command of ipset. It returns True, or what ipset prints.
 func (m *module) act(ctx context.Context, command string, words ...string) (any, error) {
 	ran, err := m.run(ctx, []string{command}, words...)
-	if err != nil || ran.Stdout != "" {
-		return ran.Stdout, err
+	if text, failed := failure(ran); err != nil || failed {
+		return text, err
 	}
 	return true, nil
+}
+
+// failure returns what ipset prints, and whether it failed: then it prints something, or has a code.
+func failure(ran calls.Ran) (text string, failed bool) {
+	if ran.Stdout == "" && ran.Retcode != 0 {
+		return "ipset ended with code " + strconv.Itoa(ran.Retcode), true
+	}
+	return ran.Stdout, ran.Stdout != ""
 }
 
 type noArgs struct{}
@@ -247,11 +251,11 @@ func (m *module) listSets(ctx context.Context, _ familyArgs) (any, error) {
 		return nil, err
 	}
 	if ran.Retcode != 0 {
-		return nil, failed(ran, "list", "-t")
+		return nil, ipsets.Failed(ran, "list", "-t")
 	}
 	sets := []any{}
 	for block := range strings.SplitSeq(ran.Stdout, "\n\n") {
-		sets = append(sets, fields(block))
+		sets = append(sets, ipsets.Fields(block))
 	}
 	if ran.Stdout == "" { // as in Salt
 		sets = append(sets, &data.Map{})
@@ -259,58 +263,19 @@ func (m *module) listSets(ctx context.Context, _ familyArgs) (any, error) {
 	return sets, nil
 }
 
-// fields parses lines such as Type: hash:ip.
-func fields(text string) *data.Map {
-	all := &data.Map{}
-	for line := range strings.SplitSeq(text, "\n") {
-		if key, value, ok := strings.Cut(line, ":"); ok {
-			all.Set(key, strings.TrimPrefix(value, " "))
-		}
-	}
-	return all
-}
-
-// list runs ipset to list a set, and reports whether the set exists. Another failure is an error: it
-// tells nothing of the set.
-func (m *module) list(ctx context.Context, command []string, name any) (text string, found bool, err error) {
-	ran, err := m.run(ctx, command, data.Str(name))
-	switch {
-	case err != nil:
-		return "", false, err
-	case ran.Retcode == 0:
-		return ran.Stdout, true, nil
-	case strings.Contains(ran.Stdout+ran.Stderr, "The set with the given name does not exist"):
-		return "", false, nil
-	}
-	return "", false, failed(ran, append(command, data.Str(name))...)
-}
-
-// failed returns the error for a command that ends with a code.
-func failed(ran calls.Ran, command ...string) error {
-	return loader.Execution("ipset %s: code %d: %s", strings.Join(command, " "), ran.Retcode,
-		strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
-}
-
 // info returns what ipset reports of a set, nil if it does not exist.
 func (m *module) info(ctx context.Context, name any) (*data.Map, error) {
-	text, found, err := m.list(ctx, []string{"list", "-t"}, name)
+	text, found, err := ipsets.List(ctx, m.env, []string{"list", "-t"}, data.Str(name))
 	if err != nil || !found {
 		return nil, err
 	}
-	return fields(text), nil
+	return ipsets.Fields(text), nil
 }
 
 // members returns the entries of a set.
 func (m *module) members(ctx context.Context, name any) ([]string, error) {
-	out, _, err := m.list(ctx, []string{"list"}, name)
-	if err != nil {
-		return nil, err
-	}
-	_, text, ok := strings.Cut(out, "Members:\n")
-	if !ok || text == "" {
-		return nil, nil
-	}
-	return strings.Split(text, "\n"), nil
+	text, _, err := ipsets.List(ctx, m.env, []string{"list"}, data.Str(name))
+	return ipsets.Members(text), err
 }
 
 // checkSet returns whether a set exists.
@@ -372,7 +337,7 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if err := process.PlainOperands(entry); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	words := split(entry)
+	words := ipsets.Words(entry)
 	if comment, ok := a.Kwargs.Get("comment"); ok && !slices.Contains(words[1:], "comment") {
 		words = append(words, "comment", data.Str(comment))
 	}
@@ -390,8 +355,8 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 		return "Warn: Entry " + entry + " already exists in set " + name, err
 	}
 	ran, err := m.run(ctx, []string{"add", "-exist"}, append([]string{name}, words...)...)
-	if err != nil || ran.Stdout != "" {
-		return "Error: " + ran.Stdout, err
+	if text, failed := failure(ran); err != nil || failed {
+		return "Error: " + text, err
 	}
 	return "Success", nil
 }
@@ -424,8 +389,8 @@ func (m *module) remove(ctx context.Context, a addArgs) (any, error) {
 		return "Error: Set " + data.Str(a.Name) + " does not exist", err
 	}
 	ran, err := m.run(ctx, []string{"del"}, data.Str(a.Name), data.Str(a.Entry))
-	if err != nil || ran.Stdout != "" {
-		return "Error: " + ran.Stdout, err
+	if text, failed := failure(ran); err != nil || failed {
+		return "Error: " + text, err
 	}
 	return "Success", nil
 }
@@ -462,13 +427,7 @@ func (m *module) check(ctx context.Context, a entryArgs) (any, error) {
 	if _, ok := a.Entry.([]any); ok {
 		entries = data.TextsOf(a.Entry)
 	}
-	var all []member
-	for _, text := range members {
-		all = append(all, parse(info.Text("Type"), text))
-	}
-	return slices.ContainsFunc(entries, func(text string) bool {
-		return holds(all, parse(info.Text("Type"), text))
-	}), nil
+	return slices.ContainsFunc(entries, ipsets.New(info, members).Has), nil
 }
 
 // test returns whether ipset finds an entry in a set.

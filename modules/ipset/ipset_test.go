@@ -23,7 +23,8 @@ func program(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// testdata/calls.json has the commands and results of Salt 3006.18 for output of ipset 7.17.
+// testdata/calls.json has the commands and results of Salt 3006.18 with sets of ipset 7.17. Only hash:mac,
+// which not every kernel has, was not tried: a new set prints nothing.
 func TestCalls(t *testing.T) {
 	program(t)
 	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(),
@@ -60,8 +61,8 @@ func TestOperands(t *testing.T) {
 func TestFailedLists(t *testing.T) {
 	program(t)
 	list := data.NewMap("retcode", int64(0), "stdout", "Name: s\nType: hash:ip\nHeader: x", "stderr", "")
-	denied := data.NewMap("retcode", int64(1), "stdout", "ipset v7.17: Kernel error received: Operation not permitted",
-		"stderr", "")
+	denied := data.NewMap("retcode", int64(1), "stdout",
+		"ipset v7.17: Kernel error received: Operation not permitted", "stderr", "")
 	shell := &replay.Shell{}
 	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
 	if err != nil {
@@ -109,6 +110,9 @@ func TestSets(t *testing.T) {
 	check(true, "check", nil, "a", "192.0.2.1,tcp:80 timeout 500 comment two words")
 	check(false, "check", nil, "a", "192.0.2.1,80 comment other")
 	check(false, "check", nil, "a", "192.0.2.1,udp:80")
+	check(false, "check", nil, "a", "192.0.2.0/24,80") // True in Salt, for one of its addresses
+	check(false, "check", nil, "a", "192.0.2.1,80 nomatch")
+	check(true, "check", nil, "a", []any{"192.0.2.9,80", "192.0.2.1,http"})
 	check(true, "test", nil, "a", "192.0.2.1,80")
 	check("Success", "delete", nil, "a", "192.0.2.1,80")
 	check(false, "check", nil, "a", "192.0.2.1,80")
@@ -116,49 +120,4 @@ func TestSets(t *testing.T) {
 	check(true, "flush", nil, "b")
 	check(true, "delete_set", nil, "b")
 	check(false, "check_set", nil, "b")
-}
-
-func TestContains(t *testing.T) {
-	for _, tt := range []struct {
-		kind, member, entry string
-		want                bool
-	}{
-		{"hash:net", "10.0.0.0/8", "10.0.0.0-10.0.0.9", true},
-		{"hash:net", "10.0.0.0/30", "10.0.0.0-10.0.0.9", false},
-		{"hash:net", "10.0.0.0/8", "10.1.0.0/16", false},
-		{"hash:net", "10.0.0.0/8", "10.255.1.1/8", true},
-		{"hash:net", "10.0.0.0/8 nomatch", "10.0.0.1 nomatch", true},
-		{"hash:net", "10.0.0.0/8", "10.0.0.1 nomatch", false},
-		{"hash:mac", "AA:BB:CC:DD:EE:FF", "aa:bb:cc:dd:ee:ff", true},
-		{"hash:ip", "fd00::1", "fd00:0::1", true},
-		{"hash:ip", `1.2.3.4 timeout 3 comment "a b"`, "1.2.3.4 comment a b", true},
-		{"hash:ip,port", "1.2.3.4", "1.2.3.4,80", false},
-		{"list:set", "inner", "inner", true},
-	} {
-		if got := parse(tt.kind, tt.member).contains(parse(tt.kind, tt.entry)); got != tt.want {
-			t.Errorf("%s: %s contains %s: %v", tt.kind, tt.member, tt.entry, got)
-		}
-	}
-}
-
-func TestHolds(t *testing.T) {
-	members := []member{parse("hash:net", "10.0.0.1"), parse("hash:net", "10.0.0.2/31"),
-		parse("hash:net", "10.0.0.5")}
-	for entry, want := range map[string]bool{
-		"10.0.0.1-10.0.0.3": true, "10.0.0.1-10.0.0.4": false, "10.0.0.5-10.0.0.5": true, "10.0.0.3-10.0.0.1": false,
-	} {
-		if got := holds(members, parse("hash:net", entry)); got != want {
-			t.Errorf("%s: %v", entry, got)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add("hash:ip,port", `192.0.2.1,tcp:80 timeout 5 comment "a b" nomatch`)
-	f.Add("hash:net", "10.0.0.0-10.0.0.9")
-	f.Fuzz(func(t *testing.T, kind, text string) {
-		if m := parse(kind, text); !m.contains(m) {
-			t.Errorf("%s: %q does not contain itself", kind, text)
-		}
-	})
 }

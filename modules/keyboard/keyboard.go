@@ -53,6 +53,16 @@ func (m *module) file() (path, key string) {
 	return filepath.Join("/", m.env.Root, path), key
 }
 
+// run runs a program and returns what it prints. Its failure is an error.
+func (m *module) run(ctx context.Context, argv ...string) (string, error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, MergeStderr: true})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("%s: code %d: %s", strings.Join(argv, " "), ran.Retcode,
+			strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
+	}
+	return ran.Stdout, err
+}
+
 type noArgs struct{}
 
 // getSys returns the layout of the system's keyboard.
@@ -64,7 +74,7 @@ func (m *module) getSys(ctx context.Context, _ noArgs) (any, error) {
 	if process.Find("localectl") == "" {
 		return m.fromFile()
 	}
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl"}})
+	out, err := m.run(ctx, "localectl")
 	if err != nil {
 		return nil, err
 	}
@@ -115,25 +125,34 @@ func (m *module) setSys(ctx context.Context, a layoutArgs) (any, error) {
 	if process.Find("localectl") == "" {
 		return a.Layout, m.intoFile(a.Layout)
 	}
-	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"localectl", "set-keymap", a.Layout}})
+	_, err := m.run(ctx, "localectl", "set-keymap", a.Layout)
 	return a.Layout, err
 }
 
-// intoFile sets the layout of a system without localectl.
+// intoFile sets the layout of a system without localectl. A file without one gets it as its last line.
 func (m *module) intoFile(layout string) error {
 	path, key := m.file()
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return loader.OSError(err)
 	}
-	lines := strings.SplitAfter(string(src), "\n")
+	lines, found := strings.SplitAfter(string(src), "\n"), false
 	for i, line := range lines {
-		if strings.HasPrefix(line, key) {
-			lines[i] = key + layout + "\n"
+		if strings.HasPrefix(strings.TrimSpace(line), key) {
+			lines[i], found = key+layout+"\n", true
 		}
 	}
-	if err := atomicfile.Write(path, []byte(strings.Join(lines, "")),
-		atomicfile.Options{Keep: true}); err != nil {
+	text := strings.Join(lines, "")
+	if !found {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += key + layout + "\n"
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Keep: true}); err != nil {
 		return loader.OSError(err)
 	}
 	return nil
@@ -145,7 +164,7 @@ func (m *module) intoFile(layout string) error {
 //
 //	salt '*' keyboard.get_x
 func (m *module) getX(ctx context.Context, _ noArgs) (any, error) {
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"setxkbmap", "-query"}})
+	out, err := m.run(ctx, "setxkbmap", "-query")
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +185,6 @@ func (m *module) setX(ctx context.Context, a layoutArgs) (any, error) {
 	if err := word(a.Layout); err != nil {
 		return nil, err
 	}
-	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"setxkbmap", a.Layout}})
+	_, err := m.run(ctx, "setxkbmap", a.Layout)
 	return a.Layout, err
 }

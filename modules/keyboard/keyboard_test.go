@@ -17,6 +17,7 @@ func TestFiles(t *testing.T) {
 		{"Debian", "etc/default/keyboard", "# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=\"us\"\n",
 			"# XKBLAYOUT=fr\nXKBMODEL=\"pc105\"\nXKBLAYOUT=de\n"},
 		{"RedHat", "etc/sysconfig/keyboard", "LAYOUT=us\n", "LAYOUT=de\n"},
+		{"RedHat", "etc/sysconfig/keyboard", " LAYOUT=us\n", "LAYOUT=de\n"},
 		{"Gentoo", "etc/conf.d/keymaps", "keymap=\"us\"\nwindowkeys=\"YES\"\n",
 			"keymap=de\nwindowkeys=\"YES\"\n"},
 	} {
@@ -60,5 +61,36 @@ func TestFiles(t *testing.T) {
 		if data.Repr(shell.Ran) != "[]" {
 			t.Errorf("it ran %s", data.Repr(shell.Ran))
 		}
+	}
+}
+
+// A file without a layout gets one, and a failing program is an error.
+func TestFailures(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "etc/sysconfig/keyboard")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("MODEL=pc105"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := &loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("os_family", "RedHat") }}
+	m := &module{env}
+	for range 2 {
+		if err := m.intoFile("de"); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != "MODEL=pc105\nLAYOUT=de\n" {
+			t.Errorf("the file is %q, %v", text, err)
+		}
+	}
+	shell := &replay.Shell{} // every program fails
+	r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Invoke(t.Context(), "keyboard.set_x", []any{"de"}, nil); err == nil ||
+		err.Error() != "setxkbmap de: code 127: not found" {
+		t.Errorf("a failing setxkbmap gives %v, %v", got, err)
 	}
 }

@@ -1,8 +1,9 @@
 // Package nfs3 is Salt's module nfs3: the directories that this host exports over NFS
 // (salt/modules/nfs3.py).
 //
-// Differences from Salt: a change keeps comments and the lines of other exports as they are; hosts
-// and options must be words; a host without options has none.
+// Differences from Salt: lines that end with a backslash go on; a change keeps comments and the lines of
+// other exports as they are; hosts and options must be words; a host without options has none; a text of
+// options has commas between them.
 package nfs3
 
 import (
@@ -10,11 +11,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/internal/nfsexports"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
@@ -67,49 +67,6 @@ func (m *module) write(file, text string) error {
 	return nil
 }
 
-// An export is a line: directories, and the hosts that may mount them.
-type export struct {
-	paths   []string
-	clients []any
-}
-
-// parse returns the export of a line; ok is false for a line without one.
-func parse(line string) (e export, ok bool) {
-	words := strings.Fields(line)
-	if len(words) == 0 || strings.HasPrefix(line, "#") {
-		return e, false
-	}
-	e.paths = []string{words[0]}
-	for _, word := range words[1:] {
-		if strings.HasPrefix(word, "/") {
-			e.paths = append(e.paths, word)
-			continue
-		}
-		hosts, text, given := strings.Cut(word, "(")
-		text, _, _ = strings.Cut(text, "(")
-		options := []any{}
-		if given {
-			options = data.Values(strings.Split(strings.ReplaceAll(text, ")", ""), ","))
-		}
-		e.clients = append(e.clients, data.NewMap("hosts", hosts, "options", options))
-	}
-	return e, true
-}
-
-// exports returns the exports of a file by directory.
-func exports(text string) *data.Map {
-	all := &data.Map{}
-	for line := range strings.SplitSeq(text, "\n") {
-		if e, ok := parse(line); ok {
-			clients := append(data.ListOf(all.Value(e.paths[0])), e.clients...)
-			for _, path := range e.paths {
-				all.Set(path, append([]any{}, clients...))
-			}
-		}
-	}
-	return all
-}
-
 type listArgs struct {
 	Exports string `default:"'/etc/exports'"`
 }
@@ -121,7 +78,7 @@ type listArgs struct {
 //	salt '*' nfs3.list_exports
 func (m *module) listExports(_ context.Context, a listArgs) (any, error) {
 	text, err := m.read(a.Exports)
-	return exports(text), err
+	return nfsexports.Parse(text), err
 }
 
 type delArgs struct {
@@ -139,29 +96,11 @@ func (m *module) delExport(_ context.Context, a delArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !exports(text).Has(a.Path) {
+	if !nfsexports.Parse(text).Has(a.Path) {
 		return nil, loader.Exception("KeyError", "%s", data.Repr(a.Path))
 	}
-	text = without(text, data.Str(a.Path))
-	return exports(text), m.write(a.Exports, text)
-}
-
-// without returns the text of a file without the export of a directory. A line with other directories
-// keeps those.
-func without(text, path string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(text) {
-		e, ok := parse(line)
-		if !ok || !slices.Contains(e.paths, path) {
-			kept.WriteString(line)
-			continue
-		}
-		words := slices.DeleteFunc(strings.Fields(line), func(word string) bool { return word == path })
-		if len(e.paths) > 1 && len(words) > 0 && strings.HasPrefix(words[0], "/") {
-			kept.WriteString(strings.Join(words, " ") + "\n")
-		}
-	}
-	return kept.String()
+	text = nfsexports.Without(text, data.Str(a.Path))
+	return nfsexports.Parse(text), m.write(a.Exports, text)
 }
 
 type addArgs struct {
@@ -182,47 +121,32 @@ func (m *module) addExport(_ context.Context, a addArgs) (any, error) {
 	if !ok {
 		return nil, loader.TypeError("hosts argument must be a string")
 	}
-	options := data.TextsOf(a.Options)
-	path := data.Str(a.Path)
-	for _, word := range append([]string{path, hosts}, options...) {
-		if strings.ContainsAny(word, " \t\r\n\x00()#\"") {
-			return nil, loader.Execution("export %s: '%s' is not one word", path, word)
-		}
+	options, path := nfsexports.Options(a.Options), data.Str(a.Path)
+	if err := nfsexports.Check(path, hosts, options); err != nil {
+		return nil, loader.Execution("%w", err)
 	}
 	text, err := m.read(a.Exports)
 	if err != nil {
 		return nil, err
 	}
-	text = with(text, path, hosts+"("+strings.Join(options, ",")+")")
-	return data.NewMap("hosts", hosts, "options", data.Values(options)), m.write(a.Exports, text)
-}
-
-// with returns the text of a file in which a directory is exported to more hosts: in the line of the
-// directory alone, or else in a new one.
-func with(text, path, client string) string {
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		if e, ok := parse(line); ok && len(e.paths) == 1 && e.paths[0] == path &&
-			!strings.ContainsAny(line, "#\\") {
-			lines[i] = strings.TrimRight(line, " \t\r\n") + " " + client + "\n"
-			return strings.Join(lines, "")
-		}
+	list := data.Values(options)
+	if list == nil {
+		list = []any{}
 	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return text + path + " " + client + "\n"
+	return data.NewMap("hosts", hosts, "options", list),
+		m.write(a.Exports, nfsexports.With(text, path, hosts, options))
 }
 
 type noArgs struct{}
 
 // reloadExports makes the kernel export what the file says, by exportfs. It returns the output, and as
-// result whether there was none on standard error.
+// result whether exportfs succeeded and there was none on standard error.
 //
 // CLI Example:
 //
 //	salt '*' nfs3.reload_exports
 func (m *module) reloadExports(ctx context.Context, _ noArgs) (any, error) {
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"exportfs", "-r"}})
-	return data.NewMap("stdout", ran.Stdout, "stderr", ran.Stderr, "result", ran.Stderr == ""), err
+	return data.NewMap("stdout", ran.Stdout, "stderr", ran.Stderr, "result",
+		ran.Stderr == "" && ran.Retcode == 0), err
 }

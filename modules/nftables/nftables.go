@@ -91,12 +91,6 @@ func names(words ...any) error {
 	return nil
 }
 
-// nft runs nft and returns what it prints.
-func (m *module) nft(ctx context.Context, argv ...string) (string, error) {
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{"nft"}, argv...), MergeStderr: true})
-	return ran.Stdout, err
-}
-
 // absent is what nft prints if a table or a chain does not exist.
 var absent = regexp.MustCompile(`(?m)^Error: (Could not process rule: )?No such file or directory`)
 
@@ -137,7 +131,7 @@ type noArgs struct{}
 //
 //	salt '*' nftables.version
 func (m *module) version(ctx context.Context, _ noArgs) (any, error) {
-	out, err := m.nft(ctx, "--version")
+	out, err := m.list(ctx, "--version")
 	if err != nil {
 		return nil, err
 	}
@@ -376,11 +370,12 @@ type requiredArgs struct {
 
 // act runs nft for a change, and returns one comment or the other.
 func (m *module) act(ctx context.Context, done, failed string, argv ...string) (any, error) {
-	out, err := m.nft(ctx, argv...)
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{"nft"}, argv...), MergeStderr: true})
 	if err != nil {
 		return nil, err
 	}
-	if out != "" {
+	if ran.Stdout != "" || ran.Retcode != 0 {
+		m.env.Log.Errorf("nft %s: code %d: %s", strings.Join(argv, " "), ran.Retcode, ran.Stdout)
 		return answer(false, failed), nil
 	}
 	return answer(true, done), nil

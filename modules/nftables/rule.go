@@ -213,7 +213,8 @@ func plain(rule string) string {
 		return "{" + strings.Join(members, ",") + "}"
 	})
 	rule = strings.NewReplacer(`"`, "", "meta iifname", "iifname", "meta oifname", "oifname",
-		"with icmp type ", "with icmp ", "with icmpv6 type ", "with icmpv6 ", "with icmpx type ", "with icmpx ").Replace(rule)
+		"with icmp type ", "with icmp ", "with icmpv6 type ", "with icmpv6 ", "with icmpx type ",
+		"with icmpx ").Replace(rule)
 	return strings.Join(strings.Fields(rule), " ")
 }
 

@@ -52,6 +52,20 @@ func (m *module) output(ctx context.Context, argv []string, operands ...string) 
 	return calls.RunOutput(ctx, m.env, calls.Run{Argv: append(argv, operands...)})
 }
 
+// succeed is output for a program that must succeed.
+func (m *module) succeed(ctx context.Context, argv []string, operands ...string) (string, error) {
+	if err := process.PlainOperands(operands...); err != nil {
+		return "", loader.Execution("%w", err)
+	}
+	argv = append(argv, operands...)
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, MergeStderr: true})
+	if err == nil && ran.Retcode != 0 {
+		err = loader.Execution("%s: code %d: %s", strings.Join(argv, " "), ran.Retcode,
+			strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
+	}
+	return ran.Stdout, err
+}
+
 type reportArgs struct{ Mount string }
 
 // report returns the quotas of users and groups on a file system.
@@ -69,7 +83,7 @@ func (m *module) report(ctx context.Context, a reportArgs) (any, error) {
 }
 
 func (m *module) quotas(ctx context.Context, mount, option string) (*data.Map, error) {
-	out, err := m.output(ctx, []string{"repquota", "-vp", option}, mount)
+	out, err := m.succeed(ctx, []string{"repquota", "-vp", option}, mount)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +182,7 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 //
 //	salt '*' quota.warn
 func (m *module) warn(ctx context.Context, _ noArgs) (any, error) {
-	_, err := m.output(ctx, []string{"warnquota"})
+	_, err := m.succeed(ctx, []string{"warnquota"})
 	return nil, err
 }
 
@@ -178,7 +192,7 @@ func (m *module) warn(ctx context.Context, _ noArgs) (any, error) {
 //
 //	salt '*' quota.stats
 func (m *module) stats(ctx context.Context, _ noArgs) (any, error) {
-	out, err := m.output(ctx, []string{"quotastats"})
+	out, err := m.succeed(ctx, []string{"quotastats"})
 	all := &data.Map{}
 	for line := range strings.SplitSeq(out, "\n") {
 		if parts := strings.Split(line, ": "); len(parts) > 1 {
@@ -194,7 +208,7 @@ func (m *module) stats(ctx context.Context, _ noArgs) (any, error) {
 //
 //	salt '*' quota.on /media/data
 func (m *module) on(ctx context.Context, a deviceArgs) (any, error) {
-	_, err := m.output(ctx, []string{"quotaon"}, a.Device)
+	_, err := m.succeed(ctx, []string{"quotaon"}, a.Device)
 	return err == nil, err
 }
 
@@ -204,7 +218,7 @@ func (m *module) on(ctx context.Context, a deviceArgs) (any, error) {
 //
 //	salt '*' quota.off /media/data
 func (m *module) off(ctx context.Context, a deviceArgs) (any, error) {
-	_, err := m.output(ctx, []string{"quotaoff"}, a.Device)
+	_, err := m.succeed(ctx, []string{"quotaoff"}, a.Device)
 	return err == nil, err
 }
 

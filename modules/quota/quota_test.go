@@ -28,7 +28,8 @@ func TestCalls(t *testing.T) {
 		Plugins: []loader.Plugin{Plugin()}})
 }
 
-// No argument reaches a program as an option or as several lines. warn runs warnquota.
+// No argument reaches a program as an option or as several lines, and a failing program is an error. warn
+// runs warnquota.
 func TestOperands(t *testing.T) {
 	program(t)
 	shell := &replay.Shell{}
@@ -53,6 +54,13 @@ func TestOperands(t *testing.T) {
 		}
 	}
 	shell.Ran = []any{}
+	for fun, args := range map[string][]any{"on": {"/srv"}, "off": {"/srv"}, "report": {"/srv"}, "stats": nil} {
+		if got, err := r.Invoke(t.Context(), "quota."+fun, args, nil); err == nil {
+			t.Errorf("%s with a failing program gives %s", fun, data.Repr(got))
+		}
+	}
+	shell.Ran = []any{}
+	shell.Answers = data.NewMap("warnquota", data.NewMap("retcode", int64(0), "stdout", "", "stderr", ""))
 	if _, err := r.Invoke(t.Context(), "quota.warn", nil, nil); err != nil ||
 		data.Repr(shell.Ran) != "[['warnquota']]" {
 		t.Errorf("warn runs %s, %v", data.Repr(shell.Ran), err)

@@ -4,8 +4,9 @@
 // Differences from Salt: operands that mdadm would read as options are refused, and so are line ends;
 // raid.stop returns True if mdadm succeeds, and Salt's if it fails; unreadable parts of mdadm's
 // output are skipped; raid.destroy takes the name of an array literally when it edits the
-// configuration; a failing mdadm is an error of raid.list, raid.examine, raid.destroy and
-// raid.save_config, except that a device without a superblock has an empty result.
+// configuration, and leaves it if the array does not stop; a failing mdadm is an error of raid.list,
+// raid.detail, raid.examine, raid.destroy and raid.save_config, except that a device without a superblock
+// has an empty result.
 package raid
 
 import (
@@ -128,11 +129,16 @@ func (m *module) detail(ctx context.Context, a detailArgs) (*data.Map, error) {
 	if _, err := os.Stat(a.Device); err != nil {
 		return nil, loader.Execution("Device %s doesn't exist!", a.Device)
 	}
-	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{"mdadm", "--detail", a.Device}})
+	out, err := m.report(ctx, a.Device)
 	if err != nil {
 		return nil, err
 	}
 	return detailed(out, a.Device), nil
+}
+
+// report returns what mdadm prints of an array.
+func (m *module) report(ctx context.Context, device string) (string, error) {
+	return m.output(ctx, "", calls.Run{Argv: []string{"mdadm", "--detail", device}})
 }
 
 // detailed parses what mdadm reports of a device.
@@ -149,7 +155,7 @@ func detailed(text, device string) *data.Map {
 				key = strings.ReplaceAll(strings.TrimSpace(strings.ToLower(key)), " ", "_")
 				all.Set(key, strings.TrimSpace(value))
 			}
-		case strings.Contains(line, "/dev/") && len(words) > 4:
+		case isMember(words):
 			last := len(words) - 1
 			members.Set(words[0], data.NewMap("device", words[last], "major", words[1], "minor", words[2],
 				"number", words[0], "raiddevice", words[3], "state", strings.Join(words[4:last], " ")))
@@ -158,39 +164,59 @@ func detailed(text, device string) *data.Map {
 	return all
 }
 
+// isMember reports whether the words of a line describe a member of an array.
+func isMember(words []string) bool {
+	return len(words) > 4 && strings.HasPrefix(words[len(words)-1], "/dev/")
+}
+
+// memberDevices returns the devices of all members that mdadm reports. Those of an inactive array have no
+// numbers.
+func memberDevices(text string) []string {
+	var devices []string
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); isMember(words) {
+			devices = append(devices, words[len(words)-1])
+		}
+	}
+	return devices
+}
+
 // destroy stops a RAID array, and removes the superblocks of its members and its line in mdadm's
-// configuration. It returns whether the array is gone. Superblocks that stay are an error.
+// configuration. It returns whether the array is gone, and False for a device that does not exist. An
+// array that mdadm cannot read is left alone: that is an error, and so are superblocks that stay.
 //
 // CLI Example:
 //
 //	salt '*' raid.destroy /dev/md0
 func (m *module) destroy(ctx context.Context, a deviceArgs) (any, error) {
-	details, err := m.detail(ctx, detailArgs(a))
-	switch {
-	case loader.KindOf(err) == loader.KindExecution:
-		return false, nil
-	case err != nil:
+	if err := plain(a.Device); err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(a.Device); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	report, err := m.report(ctx, a.Device)
+	if err != nil {
+		return nil, err
+	}
+	devices := memberDevices(report)
+	if len(devices) == 0 {
+		return nil, loader.Execution("mdadm --detail %s: it reports no members", a.Device)
 	}
 	stopped, err := m.succeeds(ctx, "mdadm", "--stop", a.Device)
 	if err != nil {
 		return nil, err
 	}
 	if stopped {
-		argv := []string{"mdadm", "--zero-superblock"}
-		for _, v := range details.Value("members").(*data.Map).All() {
-			argv = append(argv, v.(*data.Map).Text("device"))
+		argv := append([]string{"mdadm", "--zero-superblock"}, devices...)
+		if _, err := m.output(ctx, "", calls.Run{Argv: argv}); err != nil {
+			return nil, err
 		}
-		if len(argv) > 2 {
-			if _, err := m.output(ctx, "", calls.Run{Argv: argv}); err != nil {
-				return nil, err
-			}
+		_, err = m.env.Call(ctx, "file.replace",
+			[]any{m.config(), "ARRAY " + regexp.QuoteMeta(a.Device) + " .*", ""}, nil)
+		if err != nil && loader.KindOf(err) != loader.KindInvocation {
+			return nil, err
 		}
-	}
-	_, err = m.env.Call(ctx, "file.replace",
-		[]any{m.config(), "ARRAY " + regexp.QuoteMeta(a.Device) + " .*", ""}, nil)
-	if err != nil && loader.KindOf(err) != loader.KindInvocation {
-		return nil, err
 	}
 	left, err := m.list(ctx, noArgs{})
 	return !left.Has(a.Device), err

@@ -4,7 +4,7 @@
 // Differences from Salt: test mode installs no packages and sets no parameters of the kernel.
 // Values hold no line ends. A release without such files is an error, and so are types of
 // interfaces that Salt accepts but cannot write. Texts in dns and domain are split into words. The
-// setting enable_ipv6 of the system may be False.
+// setting enable_ipv6 of the system may be False. A failing ifup or ifdown is an error.
 package rhip
 
 import (

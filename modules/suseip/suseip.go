@@ -3,7 +3,7 @@
 //
 // Differences from Salt: test mode installs no packages and sets no parameters of the kernel.
 // Values hold no line ends. Types of interfaces that Salt accepts but cannot write are errors. The
-// error for the option ipv6addr names the address.
+// error for the option ipv6addr names the address. A failing ifup, ifdown or netconfig is an error.
 package suseip
 
 import (
@@ -265,8 +265,7 @@ func (m *module) buildNetworkSettings(ctx context.Context, a settingsArgs) (any,
 	if err := netconf.Write(m.path(settings), text, 0o644); err != nil {
 		return nil, err
 	}
-	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"netconfig", "update",
-		"-f"}}); err != nil {
+	if _, err := netconf.Run(ctx, m.env, "netconfig", "update", "-f"); err != nil {
 		return nil, err
 	}
 	return netconf.ReadLines(m.path(settings)), nil

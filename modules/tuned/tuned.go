@@ -20,7 +20,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	if process.Find("tuned-adm") == "" {
 		//nolint:staticcheck // Salt's text
-		return nil, errors.New("The tuned execution module failed to load: the tuned-adm binary is not in the path.")
+		return nil, errors.New("The tuned execution module failed to load: " +
+			"the tuned-adm binary is not in the path.")
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
@@ -39,8 +40,17 @@ type noArgs struct{}
 //
 //	salt '*' tuned.list
 func (m *module) list(ctx context.Context, _ noArgs) (any, error) {
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"tuned-adm", "list"}})
-	return profiles(out), err
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"tuned-adm", "list"}})
+	if err == nil && ran.Retcode != 0 {
+		err = failed(ran, "list")
+	}
+	return profiles(ran.Stdout), err
+}
+
+// failed returns the error for a command of tuned-adm that ends with a code.
+func failed(ran calls.Ran, command string) error {
+	return loader.Execution("tuned-adm %s: code %d: %s", command, ran.Retcode,
+		strings.TrimSpace(ran.Stdout+"\n"+ran.Stderr))
 }
 
 // profiles reads lines such as - balanced - a description.
@@ -58,7 +68,8 @@ func profiles(text string) []any {
 	return names
 }
 
-// active returns the name of the active profile, and none if there is none.
+// active returns the name of the active profile, and none if there is none. If tuned-adm cannot tell, that
+// is an error.
 //
 // CLI Example:
 //
@@ -70,10 +81,15 @@ func (m *module) active(ctx context.Context, _ noArgs) (any, error) {
 		return nil, err
 	}
 	name, ok := strings.CutPrefix(ran.Stdout, "Current active profile: ")
-	if name, _, _ = strings.Cut(name, "\n"); !ok || ran.Retcode != 0 {
+	name, _, _ = strings.Cut(name, "\n")
+	all := ran.Stdout + "\n" + ran.Stderr
+	switch {
+	case ok && ran.Retcode == 0:
+		return name, nil
+	case strings.Contains(all, "No current active profile"), strings.Contains(all, "profile is not activated"):
 		return "none", nil
 	}
-	return name, nil
+	return nil, failed(ran, "active")
 }
 
 // off makes TuneD use no profile, and returns whether that succeeded.

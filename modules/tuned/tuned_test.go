@@ -42,6 +42,22 @@ func TestOperands(t *testing.T) {
 	}
 }
 
+// If tuned-adm cannot tell, there is neither no profile nor an empty list of them.
+func TestFailures(t *testing.T) {
+	program(t)
+	denied := data.NewMap("retcode", int64(1), "stdout", "", "stderr", "Cannot talk to TuneD daemon via DBus.")
+	shell := &replay.Shell{Answers: data.NewMap("tuned-adm active", denied, "tuned-adm list", denied)}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fun := range []string{"active", "list"} {
+		if got, err := r.Invoke(t.Context(), "tuned."+fun, nil, nil); err == nil {
+			t.Errorf("%s gives %s", fun, data.Repr(got))
+		}
+	}
+}
+
 func FuzzProfiles(f *testing.F) {
 	f.Add("Available profiles:\n- a - x\n- b\nCurrent active profile: a\n** COLLECTED WARNINGS **\n- c\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -44,7 +44,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// run runs a program with plain operands after its options. Its complaint is an error.
+// nothingFound is the code of blkid if no device has a type that it knows.
+const nothingFound = 2
+
+// run runs a program with plain operands after its options. Its failure is an error.
 func (m *module) run(ctx context.Context, argv []string, operands ...string) (string, error) {
 	if err := process.PlainOperands(operands...); err != nil {
 		return "", loader.Execution("%w", err)
@@ -55,8 +58,12 @@ func (m *module) run(ctx context.Context, argv []string, operands ...string) (st
 		}
 	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append(argv, operands...)})
-	if err == nil && ran.Retcode != 0 && ran.Stderr != "" {
+	switch {
+	case err != nil || ran.Retcode == 0:
+	case ran.Stderr != "":
 		err = loader.Execution("%s", ran.Stderr)
+	case argv[0] != "blkid" || ran.Retcode != nothingFound:
+		err = loader.Execution("%s: code %d", strings.Join(append(argv, operands...), " "), ran.Retcode)
 	}
 	return ran.Stdout, err
 }
@@ -73,8 +80,12 @@ func (m *module) info(ctx context.Context, a deviceArgs) (any, error) {
 		return nil, loader.Execution("%w", err)
 	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"xfs_info", a.Device}})
-	if err == nil && ran.Stderr != "" {
+	switch {
+	case err != nil:
+	case ran.Stderr != "":
 		err = loader.Execution("%s", strings.TrimSpace(strings.ReplaceAll(ran.Stderr, "xfs_info:", "")))
+	case ran.Retcode != 0:
+		err = loader.Execution("xfs_info %s: code %d", a.Device, ran.Retcode)
 	}
 	return geometry(ran.Stdout), err
 }

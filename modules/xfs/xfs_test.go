@@ -61,8 +61,32 @@ func TestOperands(t *testing.T) {
 	}
 }
 
+// A program that fails without a word fails. blkid has a code of its own for nothing.
+func TestFailures(t *testing.T) {
+	root := site(t)
+	shell := &replay.Shell{}
+	env := &loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("kernel", "Linux") }}
+	r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), Plugin()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, none := range map[int64]bool{1: false, 2: true} {
+		silent := data.NewMap("retcode", code, "stdout", "", "stderr", "")
+		shell.Answers = data.NewMap("xfs_info /dev/x", silent, "mkfs.xfs -f /dev/x", silent,
+			"xfsrestore -I", silent, "blkid -o export", silent)
+		for fun, args := range map[string][]any{"info": {"/dev/x"}, "mkfs": {"/dev/x"}, "inventory": nil,
+			"devices": nil} {
+			got, err := r.Invoke(t.Context(), "xfs."+fun, args, nil)
+			if (err == nil) != (none && fun == "devices") {
+				t.Errorf("%s with code %d gives %s, %v", fun, code, data.Repr(got), err)
+			}
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	f.Add("meta-data=/dev/x isize=512 agcount=4\n  = sectsz=512 attr=2, projid32bit=1\nlog =internal log bsize=4096\n")
+	f.Add("meta-data=/dev/x isize=512 agcount=4\n  = sectsz=512 attr=2, projid32bit=1\n" +
+		"log =internal log bsize=4096\n")
 	f.Add("file system 0:\n\tfs id:\t\tx\n\tsession 0:\n\t\ttime:\tnow\nstatus")
 	f.Fuzz(func(t *testing.T, text string) {
 		for name, v := range geometry(text).All() {

@@ -353,8 +353,9 @@ func (m *module) without(ctx context.Context, path, word string, names []string,
 		},
 		Apply: func(ctx context.Context, now list) error {
 			for _, name := range left(now) {
-				if err := change.Do(ctx, m.env, "acl.delfacl", []any{word, name, path},
-					data.NewMap("recursive", recurse)); err != nil {
+				_, err := m.env.Call(ctx, "acl.delfacl", []any{word, name, path},
+					data.NewMap("recursive", recurse, "raise_err", true))
+				if err = change.Except(err, loader.KindExecution); err != nil {
 					return err
 				}
 			}

@@ -9,6 +9,7 @@ package blockdev
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -246,6 +247,19 @@ func (m *module) format(ctx context.Context, a formattedArgs) error {
 // unknownType is the return code of blkid for a device without a known type.
 const unknownType = 2
 
+// readable returns an error for a device that cannot be read: for it, blkid returns unknownType, too.
+func readable(device string) error {
+	f, err := os.Open(device)
+	if err == nil {
+		_, err = f.Read(make([]byte, 512))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return loader.Execution("look up the file system of %s: %w", device, err)
+	}
+	return nil
+}
+
 // kind returns the type of the file system on a device, "" for none. If blkid cannot tell, that is an
 // error, so that no file system is overwritten.
 func (m *module) kind(ctx context.Context, device string) (string, error) {
@@ -258,7 +272,7 @@ func (m *module) kind(ctx context.Context, device string) (string, error) {
 	case err != nil:
 		return "", err
 	case ran.Retcode == unknownType:
-		return "", nil
+		return "", readable(device)
 	case ran.Retcode != 0:
 		return "", loader.Execution("look up the file system of %s: blkid returned %d: %s", device,
 			ran.Retcode, ran.Stderr)

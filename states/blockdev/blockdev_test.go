@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,6 +159,18 @@ func TestUnreadable(t *testing.T) {
 		if err != nil || ret.Value("result") != false || ret.Text("comment") != want {
 			t.Errorf("got %s, %v, want %q", data.Repr(v), err, want)
 		}
+	}
+	// blkid has the same code for a device that it cannot read, such as a directory, and for a blank one
+	err = errors.Join(os.WriteFile(filepath.Join(bin, "blkid"), []byte("#!/bin/sh\nexit 2\n"), 0o755),
+		os.Remove(device), os.Mkdir(device, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := states.Invoke(change.WithCall(t.Context(), change.CallOf(t.Context())),
+		"blockdev.formatted", []any{device}, nil)
+	ret, _ := v.(*data.Map)
+	if err != nil || ret.Value("result") != false || !strings.Contains(ret.Text("comment"), "is a directory") {
+		t.Errorf("an unreadable device gives %s, %v", data.Repr(v), err)
 	}
 	if _, err := os.Stat(device + ".formatted"); err == nil {
 		t.Error("the device was formatted")

@@ -2,15 +2,19 @@
 // (salt/states/ipset.py). It uses the module ipset.
 //
 // Differences from Salt: an entry with a comment or a timeout is not added again; an empty set is not
-// flushed. After a change, each state looks again.
+// flushed; ipset.absent deletes the addresses and ports of a range that are there, whatever their
+// comments and timeouts are; ipset.set_absent leaves a set that is in use as it is, and Salt empties it.
+// After a change, each state looks again.
 package ipset
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/ipsets"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -105,9 +109,6 @@ func (m *module) setAbsent(ctx context.Context, a familyArgs) (change.Result, er
 		Look:  func(ctx context.Context) (bool, error) { return m.exists(ctx, a.Name) },
 		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap("locale", a.Name)) },
 		Apply: func(ctx context.Context, _ bool) error {
-			if err := m.act(ctx, "flush", []any{a.Name, a.Family}, nil); err != nil {
-				return err
-			}
 			return m.act(ctx, "delete_set", []any{a.Name, a.Family}, nil)
 		},
 		Silent: true,
@@ -136,10 +137,11 @@ type entryArgs struct {
 // An entry is an entry of a set.
 type entry struct {
 	itself string // without options
-	whole  string // with them
+	whole  string // with those of texts
+	all    string // with all
 }
 
-// entries returns the wanted entries, each with the timeout and the comment of all.
+// entries returns the wanted entries, each with the options of all.
 func (a entryArgs) entries() []entry {
 	list := []string{data.Str(a.Entry)}
 	if _, ok := a.Entry.([]any); ok {
@@ -154,7 +156,19 @@ func (a entryArgs) entries() []entry {
 		if comment, ok := a.Kwargs.Get("comment"); ok && !strings.Contains(options, "comment") {
 			options += " comment " + data.Str(comment)
 		}
-		all = append(all, entry{itself, strings.TrimSpace(itself + " " + strings.TrimLeft(options, " "))})
+		whole := strings.TrimSpace(itself + " " + strings.TrimLeft(options, " "))
+		more := ""
+		for _, option := range []string{"skbmark", "skbprio", "skbqueue", "nomatch"} {
+			v, ok := a.Kwargs.Get(option)
+			switch {
+			case !ok, slices.Contains(strings.Fields(options), option), option == "nomatch" && !data.Truth(v):
+			case option == "nomatch":
+				more += " nomatch"
+			default:
+				more += " " + option + " " + data.Str(v)
+			}
+		}
+		all = append(all, entry{itself, whole, itself + more + strings.TrimPrefix(whole, itself)})
 	}
 	return all
 }
@@ -229,7 +243,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 	set, family := a.Kwargs.Text("set_name"), data.Str(a.Family)
 	return m.each(ctx, all, func(e entry) change.Thing[bool] {
 		return change.Thing[bool]{
-			Look:  func(ctx context.Context) (bool, error) { return m.holds(ctx, all, e.whole) },
+			Look:  func(ctx context.Context) (bool, error) { return m.holds(ctx, all, e.all) },
 			Wants: func(there bool) *data.Map { return change.When(!there, data.NewMap("locale", a.Name)) },
 			Apply: func(ctx context.Context, _ bool) error {
 				return m.change(ctx, "add", all, e.whole)
@@ -262,8 +276,27 @@ type presentArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
+// A place is where an entry is in a set.
+type place struct {
+	elements []string // its members, of a range as many as are there
+	whole    bool     // they are all of them
+	inside   bool     // it is in the network of a member that stays
+}
+
+// find looks for an entry in a set.
+func (m *module) find(ctx context.Context, a entryArgs, e entry) (place, error) {
+	set, err := ipsets.Read(ctx, m.env, a.Kwargs.Text("set_name"))
+	if err != nil || set == nil {
+		return place{}, change.Except(err, loader.KindExecution)
+	}
+	var at place
+	at.elements, at.whole = set.Find(e.all)
+	at.inside = len(at.elements) == 0 && set.Has(e.all)
+	return at, nil
+}
+
 // absent keeps entries out of a set. Its arguments are those of ipset.present; entries has no
-// effect.
+// effect. An address that is in the network of another entry fails the state.
 //
 //	setname_entries:
 //	  ipset.absent:
@@ -274,10 +307,25 @@ type presentArgs struct {
 func (m *module) absent(ctx context.Context, a entryArgs) (change.Result, error) {
 	set, family := a.Kwargs.Text("set_name"), data.Str(a.Family)
 	return m.each(ctx, a, func(e entry) change.Thing[bool] {
+		var at place
 		return change.Thing[bool]{
-			Look:   func(ctx context.Context) (bool, error) { return m.holds(ctx, a, e.whole) },
-			Wants:  func(there bool) *data.Map { return change.When(there, data.NewMap("locale", a.Name)) },
-			Apply:  func(ctx context.Context, _ bool) error { return m.change(ctx, "delete", a, e.itself) },
+			Look: func(ctx context.Context) (bool, error) {
+				var err error
+				at, err = m.find(ctx, a, e)
+				return len(at.elements) > 0 || at.inside, err
+			},
+			Wants: func(there bool) *data.Map { return change.When(there, data.NewMap("locale", a.Name)) },
+			Apply: func(ctx context.Context, _ bool) error {
+				if at.whole || at.inside {
+					return m.change(ctx, "delete", a, e.itself)
+				}
+				for _, element := range at.elements {
+					if err := m.change(ctx, "delete", a, element); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
 			Silent: true,
 			Texts: change.Texts{
 				Same: "ipset entry for " + e.whole + " not present in set " + set + " for " + family + "\n",

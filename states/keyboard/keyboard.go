@@ -46,6 +46,7 @@ func (m *module) xorg(ctx context.Context, a nameArgs) (change.Result, error) {
 }
 
 func (m *module) layout(ctx context.Context, name, title, word, fun string) (change.Result, error) {
+	failed := "Failed to set " + word + " keyboard layout"
 	return change.Thing[string]{
 		Name: name,
 		Look: func(ctx context.Context) (string, error) {
@@ -53,14 +54,18 @@ func (m *module) layout(ctx context.Context, name, title, word, fun string) (cha
 		},
 		Wants: func(now string) *data.Map { return change.When(now != name, data.NewMap("layout", name)) },
 		Apply: func(ctx context.Context, _ string) error {
-			return change.Do(ctx, m.env, "keyboard.set_"+fun, []any{name}, nil)
+			_, err := m.env.Call(ctx, "keyboard.set_"+fun, []any{name}, nil)
+			if loader.KindOf(err) == loader.KindExecution {
+				err = change.Reason(failed + ": " + err.Error())
+			}
+			return change.Except(err, loader.KindExecution)
 		},
 		Silent: true,
 		Texts: change.Texts{
 			Same:   title + " layout " + name + " already set",
 			Would:  title + " layout " + name + " needs to be set",
 			Done:   "Set " + word + " keyboard layout " + name,
-			Failed: "Failed to set " + word + " keyboard layout",
+			Failed: failed,
 		},
 	}.Ensure(ctx)
 }

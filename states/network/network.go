@@ -1,8 +1,10 @@
 // Package network is Salt's state network: interfaces, routes and the settings of the network
 // (salt/states/network.py). It uses the module ip.
 //
-// Differences from Salt: a state fails if slaves are missing in a bond and the program ifenslave is
-// not installed. The slaves of a bond are read from a file and not by cat.
+// Differences from Salt: a state fails with the output of a program such as ifup, ifdown or ifenslave
+// that fails, and if the network does not take its changed settings. It fails if slaves are missing in
+// a bond and the program ifenslave is not installed. The slaves of a bond are read from a file and not
+// by cat. After a failing ifdown, ifup runs nevertheless.
 package network
 
 import (
@@ -15,6 +17,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/difflib"
+	"github.com/brineproject/brine/internal/netconf"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
@@ -49,9 +52,11 @@ type settingsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// refused returns the failed state for settings that the module ip refuses, and marks other errors.
+// refused returns the failed state for settings that the module ip refuses, and for a program that
+// fails. It marks other errors.
 func refused(ret *data.Map, err error) (any, error) {
-	if e, ok := errors.AsType[*loader.Error](err); ok && e.Class == "AttributeError" {
+	if e, ok := errors.AsType[*loader.Error](err); ok && (e.Class == "AttributeError" ||
+		e.Kind == loader.KindExecution) {
 		ret.Set("result", false)
 		ret.Set("comment", e.Error())
 		return ret, nil
@@ -238,13 +243,16 @@ func (m *module) upOrDown(ctx context.Context, ret *data.Map, a managedArgs, kin
 	}
 	changes := ret.Value("changes").(*data.Map)
 	do := func(status string, funs ...string) error {
+		var failed []error // an interface that does not go down is brought up all the same
 		for _, fun := range funs {
 			if _, err := m.ask(ctx, []any{fun, a.Name, kind}, nil); err != nil {
-				return err
+				failed = append(failed, err)
 			}
 		}
-		changes.Set("status", "Interface "+a.Name+" "+status)
-		return nil
+		if len(failed) == 0 {
+			changes.Set("status", "Interface "+a.Name+" "+status)
+		}
+		return errors.Join(failed...)
 	}
 	switch {
 	case !data.Truth(a.Enabled) && up:
@@ -290,30 +298,33 @@ func (m *module) enslave(ctx context.Context, ret *data.Map, name string, slaves
 	if text, ok := slaves.(string); ok {
 		wanted = strings.Fields(text)
 	}
-	src, _ := os.ReadFile(filepath.Join("/", m.env.Root, "sys/class/net", name,
-		"bonding/slaves")) //nolint:errcheck // none
+	failed := func(text string) error {
+		ret.Set("result", false)
+		ret.Set("comment", text)
+		return nil
+	}
+	src, err := os.ReadFile(filepath.Join("/", m.env.Root, "sys/class/net", name, "bonding/slaves"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return failed("read the slaves of " + name + ": " + err.Error())
+	}
 	present := strings.Fields(string(src))
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(s string) bool {
-		return slices.Contains(present,
-			s)
+		return slices.Contains(present, s)
 	})
 	if len(missing) == 0 {
 		return nil
 	}
 	list := strings.Join(missing, " ")
 	program := process.Find("ifenslave")
-	err := process.PlainOperands(missing...)
+	err = process.PlainOperands(missing...)
 	if program == "" {
 		err = errors.New("Command 'ifenslave' not found") //nolint:staticcheck // Salt's text
 	}
-	if err != nil {
-		ret.Set("result", false)
-		ret.Set("comment", "slaves '"+list+"' are not in "+name+": "+err.Error())
-		return nil
+	if err == nil {
+		_, err = netconf.Run(ctx, m.env, append([]string{program, name}, missing...)...)
 	}
-	if _, err := calls.RunOutput(ctx, m.env,
-		calls.Run{Argv: append([]string{program, name}, missing...)}); err != nil {
-		return change.Raise(err)
+	if err != nil {
+		return failed("slaves '" + list + "' are not in " + name + ": " + err.Error())
 	}
 	ret.Value("changes").(*data.Map).Set("enslave", "Added slaves '"+list+"' to master '"+name+"'")
 	return nil
@@ -374,7 +385,9 @@ func (m *module) apply(ctx context.Context, ret, kwargs *data.Map, p part) (any,
 		var done any
 		done, err = m.ask(ctx, []any{"apply_network_settings"}, params)
 		if err == nil && !data.Truth(done) {
-			m.env.Log.Error("the settings of the network are written, but could not be applied")
+			ret.Set("result", false)
+			ret.Set("comment", ret.Text("comment")+" They are written, but ip.apply_network_settings reports "+
+				"that the network does not use them.")
 		}
 	}
 	if err != nil {

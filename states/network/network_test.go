@@ -206,13 +206,88 @@ func TestSlaves(t *testing.T) {
 	}
 }
 
+// A program that fails makes the state fail with its command line and output. After a failing ifdown, ifup
+// runs: the host may be reached by no other interface.
+func TestFailures(t *testing.T) {
+	plain := data.NewMap("type", "eth", "proto", "dhcp")
+	bond := data.NewMap("type", "bond", "mode", "4", "slaves", "eth4", "proto", "dhcp")
+	off := data.NewMap("enabled", false, "proto", "dhcp")
+	for _, c := range []struct {
+		program, iface, comment, status string
+		kwargs                          *data.Map
+	}{
+		{"ifup", "eth1", "ifup eth1: exit code 3: no lease", "", plain},
+		{"ifup", "eth0", "ifup eth0: exit code 3: no lease", "", plain},
+		{"ifdown", "eth0", "ifdown eth0: exit code 3: no lease", "", plain},
+		{"ifdown", "eth0", "ifdown eth0: exit code 3: no lease", "", off},
+		{"ifenslave", "bond0", "ifenslave bond0 eth4: exit code 3: no lease", "Interface bond0 is up", bond},
+	} {
+		for module, family := range map[string]string{"debian_ip": "Debian", "rh_ip": "RedHat", "suse_ip": "Suse"} {
+			if module == "suse_ip" && c.program == "ifenslave" {
+				continue // there ifup adds the slaves
+			}
+			g := grains(family)
+			g.Set("osrelease", "9")
+			kwargs := c.kwargs.Clone()
+			if module != "debian_ip" {
+				kwargs.Set("miimon", int64(100))
+			}
+			h := newHost(t, module, g)
+			h.Fails = map[string]string{c.program: "no lease\n"}
+			ret, called := h.run(t, false, "network.managed", c.iface, kwargs)
+			changes := ret.Value("changes").(*data.Map)
+			if ret.Value("result") != false || !strings.Contains(ret.Text("comment"), c.comment) ||
+				changes.Text("status") != c.status || changes.Has("enslave") {
+				t.Errorf("%s, failing %s: %s", module, c.program, data.Repr(ret))
+			}
+			ran := data.Repr(called)
+			if up := strings.Contains(ran, "['ifup', '"+c.iface+"']"); up != (kwargs.Value("enabled") != false) {
+				t.Errorf("%s, failing %s: calls %s", module, c.program, ran)
+			}
+			h.Fails = nil
+			ret, _ = h.run(t, false, "network.managed", c.iface, kwargs)
+			if ret.Value("result") != true {
+				t.Errorf("%s, %s works again: %s", module, c.program, data.Repr(ret))
+			}
+		}
+	}
+	h := newHost(t, "suse_ip", grains("Suse"))
+	h.Fails = map[string]string{"netconfig": "no lease\n"}
+	ret, _ := h.run(t, false, "network.system", "s", data.NewMap("dns", []any{"192.0.2.1"}))
+	if ret.Value("result") != false || ret.Text("comment") != "netconfig update -f: exit code 3: no lease" {
+		t.Errorf("failing netconfig: %s", data.Repr(ret))
+	}
+}
+
+// Slaves that cannot be read are not taken for missing, and settings that the network does not take fail.
+func TestFailedLooks(t *testing.T) {
+	h := newHost(t, "debian_ip", grains("Debian"))
+	h.Dirs(t, "sys/class/net/bond0/bonding/slaves")
+	kwargs := data.NewMap("type", "bond", "mode", "4", "slaves", "eth4 eth5", "proto", "dhcp")
+	ret, called := h.run(t, false, "network.managed", "bond0", kwargs)
+	if ret.Value("result") != false || !strings.Contains(ret.Text("comment"), "read the slaves of bond0") ||
+		strings.Contains(data.Repr(called), "ifenslave'") && strings.Contains(data.Repr(called), "'eth4'") {
+		t.Errorf("unreadable slaves: %s, %s", data.Repr(ret), data.Repr(called))
+	}
+	h = newHost(t, "rh_ip", grains("RedHat"))
+	h.Answers.Set("service.restart", false)
+	routes := data.NewMap("routes", []any{data.NewMap("ipaddr", "10.0.0.0", "netmask", "8")})
+	g := h.Registry.Env().GrainsNow()
+	g.Set("osrelease", "9")
+	ret, _ = h.run(t, false, "network.routes", "eth0", routes)
+	if ret.Value("result") != false || !strings.Contains(ret.Text("comment"), "ip.apply_network_settings") ||
+		ret.Value("changes").(*data.Map).Len() != 1 {
+		t.Errorf("a network that does not restart: %s", data.Repr(ret))
+	}
+}
+
 // Names that are paths or options, and values with several lines, fail the state and write nothing.
 func TestRefused(t *testing.T) {
 	for module, family := range map[string]string{"debian_ip": "Debian", "rh_ip": "RedHat", "suse_ip": "Suse"} {
 		g := grains(family)
 		g.Set("osrelease", "9")
 		h := newHost(t, module, g)
-		for _, name := range []string{"../x", "-x", "a\nb", "a b", ".."} {
+		for _, name := range []string{"../x", "-x", "a\nb", "a b", "..", "$(x)", `a"`} {
 			for _, fun := range []string{"managed", "routes"} {
 				if ret, called := h.run(t, false, "network."+fun, name, data.NewMap("routes",
 					[]any{})); ret.Value("result") != false || len(called) > 0 {

@@ -1,14 +1,17 @@
 // Package nfsexport is Salt's state nfs_export: directories that this host exports over NFS
 // (salt/states/nfs_export.py). It uses the module nfs3.
 //
-// Differences from Salt: an export without options is the same as one with an empty list of them.
+// Differences from Salt: an export without options is the same as one with an empty list of them. Hosts
+// and options that cannot be written fail the state before it deletes the old export.
 package nfsexport
 
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/nfsexports"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
@@ -40,23 +43,27 @@ type presentArgs struct {
 	Exports string `default:"'/etc/exports'"`
 }
 
+// check returns an error for clients that cannot be written: an old export is deleted before they are.
+func (a presentArgs) check() error {
+	for _, v := range a.clients() {
+		client, _ := v.(*data.Map)
+		hosts, ok := client.Value("hosts").(string)
+		if !ok || hosts == "" {
+			return errors.New("hosts argument must be a string")
+		}
+		if err := nfsexports.Check(a.Name, hosts, nfsexports.Options(client.Value("options"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // clients returns the wanted hosts, each with its options.
 func (a presentArgs) clients() []any {
 	if data.Truth(a.Clients) {
 		return data.ListOf(a.Clients)
 	}
 	return []any{data.NewMap("hosts", a.Hosts, "options", a.Options)}
-}
-
-// options returns the options of a client: none for an empty one.
-func options(client *data.Map) []any {
-	list := []any{}
-	for _, option := range data.TextsOf(client.Value("options")) {
-		if option != "" {
-			list = append(list, option)
-		}
-	}
-	return list
 }
 
 // equal reports whether two lists of clients mean the same.
@@ -67,7 +74,8 @@ func equal(a, b []any) bool {
 	for i := range a {
 		one, _ := a[i].(*data.Map)
 		two, _ := b[i].(*data.Map)
-		if one.Text("hosts") != two.Text("hosts") || !data.Equal(options(one), options(two)) {
+		if one.Text("hosts") != two.Text("hosts") ||
+			!slices.Equal(nfsexports.Options(one.Value("options")), nfsexports.Options(two.Value("options"))) {
 			return false
 		}
 	}
@@ -111,6 +119,9 @@ type state struct {
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	if !data.Truth(a.Clients) && !data.Truth(a.Hosts) {
 		return change.Refuse(a.Name, "Either 'clients' or 'hosts' must be defined")
+	}
+	if err := a.check(); err != nil {
+		return change.Refuse(a.Name, err.Error())
 	}
 	wanted := a.clients()
 	return change.Thing[state]{

@@ -43,3 +43,46 @@ func TestRuns(t *testing.T) {
 	}
 	states.Replay(t, "testdata/broken.json", dir+"/", runs.Equal)
 }
+
+// Clients that cannot be written fail the state in test mode, too, and leave the file as it is. An entry
+// of several lines is one, and options may be a text.
+func TestKept(t *testing.T) {
+	runs.Programs(t)
+	file := filepath.Join(t.TempDir(), "exports")
+	text := "/srv/a h(rw) \\\n\tg(ro,sync)\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")},
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), nfs3.Plugin()}, state.Plugin())
+	run := func(test bool, kwargs *data.Map, want any, changes int) {
+		t.Helper()
+		kwargs.Set("exports", file)
+		got := states.Run(t, test, "nfs_export.present", "/srv/a", kwargs)
+		if got.Value("result") != want || got.Value("changes").(*data.Map).Len() != changes {
+			t.Errorf("%s gives %s", data.Repr(kwargs), data.Repr(got))
+		}
+	}
+	for _, bad := range []*data.Map{
+		data.NewMap("hosts", "a b"), data.NewMap("hosts", []any{"a"}), data.NewMap("hosts", "-rw"),
+		data.NewMap("clients", []any{data.NewMap("hosts", "h"), data.NewMap("options", []any{"rw"})}),
+		data.NewMap("clients", []any{"h"}),
+		data.NewMap("clients", []any{data.NewMap("hosts", "h", "options", []any{"rw)\n/etc *(rw"})}),
+	} {
+		for _, test := range []bool{true, false} {
+			run(test, bad, false, 0)
+			if now, err := os.ReadFile(file); err != nil || string(now) != text {
+				t.Fatalf("%s leaves %q, %v", data.Repr(bad), now, err)
+			}
+		}
+	}
+	same := data.NewMap("clients", []any{data.NewMap("hosts", "h", "options", "rw"),
+		data.NewMap("hosts", "g", "options", []any{"ro,sync"})})
+	run(true, same, true, 0)
+	run(false, same, true, 0)
+	run(false, data.NewMap("hosts", "h", "options", "rw,sync"), true, 2)
+	run(false, data.NewMap("hosts", "h", "options", "rw,sync"), true, 0)
+	if now, err := os.ReadFile(file); err != nil || string(now) != "/srv/a h(rw,sync)\n" {
+		t.Errorf("the file is %q, %v", now, err)
+	}
+}

@@ -49,29 +49,38 @@ func (m *module) mode(ctx context.Context, a modeArgs) (change.Result, error) {
 	if a.Mode == true || a.Mode == "on" {
 		wanted = "on"
 	}
+	look := func(ctx context.Context) (string, error) {
+		modes, err := change.Ask[*data.Map](ctx, m.env, "quota.get_mode", []any{a.Name}, nil)
+		if err != nil {
+			return "", err
+		}
+		of, ok := modes.Value(a.Name).(*data.Map)
+		if !ok || !of.Has(a.Quotatype) {
+			return "", change.Reason("the file system " + a.Name + " has no " + a.Quotatype + " quota")
+		}
+		return of.Text(a.Quotatype), nil
+	}
+	failed := "Failed to set quota for " + a.Name + " to " + wanted
 	return change.Thing[string]{
-		Name: a.Name,
-		Look: func(ctx context.Context) (string, error) {
-			modes, err := change.Ask[*data.Map](ctx, m.env, "quota.get_mode", []any{a.Name}, nil)
-			if err != nil {
-				return "", err
-			}
-			of, ok := modes.Value(a.Name).(*data.Map)
-			if !ok || !of.Has(a.Quotatype) {
-				return "", change.Reason("the file system " + a.Name + " has no " + a.Quotatype + " quota")
-			}
-			return of.Text(a.Quotatype), nil
-		},
+		Name:  a.Name,
+		Look:  look,
 		Wants: func(now string) *data.Map { return change.When(now != wanted, data.NewMap("quota", a.Name)) },
 		Apply: func(ctx context.Context, _ string) error {
-			return change.Do(ctx, m.env, "quota."+wanted, []any{a.Name}, nil)
+			_, err := m.env.Call(ctx, "quota."+wanted, []any{a.Name}, nil)
+			if loader.KindOf(err) == loader.KindExecution {
+				if now, lookErr := look(ctx); lookErr == nil && now == wanted {
+					return nil // the quotas of the other type were as wanted before
+				}
+				err = change.Reason(failed + ": " + err.Error())
+			}
+			return change.Except(err, loader.KindExecution)
 		},
 		Silent: true,
 		Texts: change.Texts{
 			Same:   "Quota for " + a.Name + " already set to " + wanted,
 			Would:  "Quota for " + a.Name + " needs to be set to " + wanted,
 			Done:   "Set quota for " + a.Name + " to " + wanted,
-			Failed: "Failed to set quota for " + a.Name + " to " + wanted,
+			Failed: failed,
 		},
 	}.Ensure(ctx)
 }

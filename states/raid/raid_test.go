@@ -60,6 +60,7 @@ func TestFailures(t *testing.T) {
 		{"present", "-Y", list, list, data.NewMap("level", 1, "devices", []any{disk})},
 		{"present", "-Y", "", "", data.NewMap("level", 1, "devices", []any{disk})},
 		{"absent", "--detail", list, list, &data.Map{}},
+		{"absent", "--detail-" + filepath.Base(md), list, list, &data.Map{}},
 		{"absent", "--zero-superblock", list, "", &data.Map{}},
 	} {
 		write(arrays, tt.arrays)

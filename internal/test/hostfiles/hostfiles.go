@@ -87,20 +87,24 @@ type Host struct {
 	Root     string
 	Registry *loader.Registry
 	Called   []any // the calls of other modules
+	Answers  *data.Map // what the functions of other modules return
+	// Fails has the outputs of programs that end with exit code 3, by their names.
+	Fails map[string]string
 }
 
-// NewHost returns a host. The functions among the keys of o.Answers return their values; cmd.run
-// returns an empty text, and "ran" with the name of the program for ifup, ifdown and netconfig.
+// NewHost returns a host. The functions among the keys of o.Answers return their values. cmd.run
+// returns an empty text, and "ran" with the name of the program for ifup, ifdown and netconfig;
+// cmd.run_all returns the same with the exit code, and is recorded as cmd.run, which Salt calls.
 func NewHost(t *testing.T, grains any, o Options) *Host {
 	t.Helper()
-	h := &Host{Root: t.TempDir(), Called: []any{}}
+	h := &Host{Root: t.TempDir(), Called: []any{}, Answers: o.Answers.Clone()}
 	now, _ := grains.(*data.Map)
 	env := &loader.Env{Root: h.Root, Opts: data.NewMap(), Grains: func() *data.Map { return now }}
 	byModule := map[string][]loader.Func{}
-	for fun, answer := range o.Answers.All() {
+	for fun := range o.Answers.All() {
 		module, name, _ := splitFun(data.Str(fun))
 		byModule[module] = append(byModule[module], loader.F(name,
-			func(_ context.Context, a anyArgs) (any, error) { return h.call(data.Str(fun), a, answer) }))
+			func(_ context.Context, a anyArgs) (any, error) { return h.call(data.Str(fun), a) }))
 	}
 	plugins := []loader.Plugin{o.Plugin}
 	for module, funcs := range byModule {
@@ -126,7 +130,8 @@ func splitFun(fun string) (module, name string, ok bool) {
 	return fun[:i], fun[i+1:], true
 }
 
-func (h *Host) call(fun string, a anyArgs, answer any) (any, error) {
+func (h *Host) call(fun string, a anyArgs) (any, error) {
+	answer := h.Answers.Value(fun)
 	if fun == "cmd.run" || fun == "cmd.run_all" {
 		argv, ok := a.Args[0].([]any)
 		if !ok {
@@ -136,11 +141,18 @@ func (h *Host) call(fun string, a anyArgs, answer any) (any, error) {
 			}
 			argv = data.Values(words)
 		}
-		h.Called = append(h.Called, []any{fun, argv})
-		if slices.Contains([]any{"ifup", "ifdown", "netconfig"}, argv[0]) {
-			return "ran " + data.Str(argv[0]), nil
+		h.Called = append(h.Called, []any{"cmd.run", argv})
+		program, out, code := filepath.Base(data.Str(argv[0])), data.Str(answer), int64(0)
+		if slices.Contains([]string{"ifup", "ifdown", "netconfig"}, program) {
+			out = "ran " + program
 		}
-		return answer, nil
+		if text, fails := h.Fails[program]; fails {
+			out, code = text, 3
+		}
+		if fun == "cmd.run" {
+			return out, nil
+		}
+		return data.NewMap("retcode", code, "stdout", out, "stderr", ""), nil
 	}
 	line := append([]any{fun}, a.Args...)
 	for line[len(line)-1] == nil { // defaults
@@ -199,7 +211,7 @@ func (h *Host) Files(t *testing.T) *data.Map {
 // Network is what the modules answer that those of the network call: packages are missing, services
 // exist and obey.
 func Network() *data.Map {
-	return data.NewMap("cmd.run", "", "pkg.install", data.NewMap(), "pkg.version", "",
+	return data.NewMap("cmd.run", "", "cmd.run_all", "", "pkg.install", data.NewMap(), "pkg.version", "",
 		"service.stop", true, "service.start", true, "service.restart", true, "service.reload", true,
 		"service.enable", true, "service.disable", true, "service.available", true, "service.status", true,
 		"network.mod_hostname", true, "sysctl.persist", "Updated", "kmod.load", []any{},
