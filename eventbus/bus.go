@@ -77,8 +77,8 @@ func newEncoder(size int, zone bool, now func() time.Time) encoder {
 }
 
 // Fire publishes an event: m with `_stamp` added, trimmed if it is larger than MaxEventSize. m is
-// not modified. The error wraps ErrBadEvent for an invalid tag, or reports what in m cannot be
-// encoded.
+// not modified. The error wraps ErrBadEvent for an invalid tag, or names the value in m that cannot
+// be encoded.
 func (b *Bus) Fire(tag string, m *data.Map) error {
 	e, err := b.encoder.encode(tag, m)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Bus) FireMap(tag string, m data.Raw) error {
 	return nil
 }
 
-// FireHere is Fire for an event that every bus of a cluster fires itself: it is not shared.
+// FireHere is Fire for an event that is not shared, because every bus of a cluster fires it itself.
 func (b *Bus) FireHere(tag string, m *data.Map) error {
 	e, err := b.encoder.encode(tag, m)
 	if err != nil {
@@ -120,8 +120,9 @@ func (b *Bus) FireHere(tag string, m *data.Map) error {
 	return nil
 }
 
-// FireMapHere is FireMap for an event that is not shared. It is made for events that come in
-// hundreds: a reader that connected less than a tenth of a millisecond ago may miss one.
+// FireMapHere is FireMap for an event that is not shared. It is meant for events that are fired in
+// hundreds: it looks for new readers only every admitPause, so a reader that has just connected may
+// miss an event.
 func (b *Bus) FireMapHere(tag string, m data.Raw) error {
 	if !b.wanted(tag) {
 		return nil
@@ -240,15 +241,16 @@ func (b *Bus) closeReaders() {
 	}
 }
 
-// DroppedTag is the tag of an event that one reader alone gets, when it has read what came before a gap: it
-// was too slow, and the queue had no room for the events since. Its field is `dropped`, their number.
+// DroppedTag is the tag of an event about dropped events. It goes to one reader only, which was too slow: its
+// queue had no room for them. The reader gets it before the first event that was fired after a drop. Its
+// field `dropped` is the number of events dropped since the last such event.
 const DroppedTag = "salt/event/dropped"
 
 // noticeOfGap returns the event with DroppedTag about n events.
 func (b *Bus) noticeOfGap(n uint64) Event {
 	e, err := b.encoder.encode(DroppedTag, data.NewMap("dropped", int64(n)))
 	if err != nil {
-		b.log.WithError(err).Errorf("tell a reader that it has missed %d events", n)
+		b.log.WithError(err).Errorf("encode the event about %d dropped events", n)
 	}
 	return e
 }
@@ -271,8 +273,8 @@ type SubscribeOptions struct {
 	// queue limit in bytes; 0 means 16 MiB. One event always fits, however large
 	MaxBytes int
 	Private  bool // include events selected by Options.Private; a Client never receives them
-	// Gaps includes the event with DroppedTag, whatever Prefixes are. Without Prefixes a Client always gets it,
-	// as all programs on the socket do.
+	// Gaps includes events with DroppedTag, whatever Prefixes are. A Client without Prefixes always gets
+	// them, as every program on the socket does.
 	Gaps bool
 }
 

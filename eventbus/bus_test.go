@@ -51,7 +51,8 @@ func TestSubscribeFilters(t *testing.T) {
 	}
 }
 
-// TestEventsThatNobodyReadsAreNotEncoded fires what cannot be encoded: that is an error only for a reader.
+// TestEventsThatNobodyReadsAreNotEncoded fires an event that cannot be encoded: Fire fails only if the event
+// has a reader.
 func TestEventsThatNobodyReadsAreNotEncoded(t *testing.T) {
 	b := New(Options{})
 	sub := b.Subscribe(SubscribeOptions{Prefixes: []string{"salt/job/"}})
@@ -85,7 +86,7 @@ func TestFireLeavesTheMapAlone(t *testing.T) {
 func TestFireRawKeepsBytes(t *testing.T) {
 	b := New(Options{ZoneStamp: true, Now: func() time.Time { return time.Unix(1, 5000) }})
 	sub := b.Subscribe(SubscribeOptions{})
-	// longer than need be, and so known again
+	// encoded longer than needed, so that a second encoding would show
 	fields := payload.Fields{{Key: "return", Value: data.Raw("\xd9\x01x")}}
 	if err := b.FireRaw("t", fields); err != nil {
 		t.Fatal(err)
@@ -138,7 +139,54 @@ func TestSlowSubscriptionDropsAndTellsOnce(t *testing.T) {
 	}
 }
 
-// TestReadersLearnOfGaps drops events of a reader that is told of it, once for each gap.
+// TestNoticesUnderSteadyLoad fires two events for each one that the reader takes, so that its queue never runs
+// empty: before it gets an event fired after a drop it gets a notice that counts the drop.
+func TestNoticesUnderSteadyLoad(t *testing.T) {
+	const most = 8
+	b := New(Options{})
+	sub := b.Subscribe(SubscribeOptions{MaxEvents: most, Prefixes: []string{"t"}, Gaps: true})
+	defer sub.Close()
+	var want, missed, reported, notices int64 // want is the number of the next event if none is missing
+	read := func() {
+		e := next(t, sub)
+		m, err := e.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Tag == DroppedTag {
+			notices++
+			reported += m.Value("dropped").(int64)
+			return
+		}
+		n := m.Value("n").(int64)
+		missed, want = missed+n-want, n+1
+		if missed > reported {
+			t.Fatalf("event %d: %d events are missing before it, %d were reported", n, missed, reported)
+		}
+	}
+	const rounds = 1000
+	for i := range int64(rounds) {
+		b.Fire("t", data.NewMap("n", 2*i))
+		b.Fire("t", data.NewMap("n", 2*i+1))
+		read()
+		if n := sub.reader.n; n > most {
+			t.Fatalf("%d events in a queue for %d", n, most)
+		}
+	}
+	if notices < rounds/most/4 || notices > rounds/most*2 {
+		t.Errorf("%d notices in %d reads from a queue of %d events", notices, rounds, most)
+	}
+	for sub.reader.n > 0 {
+		read()
+	}
+	b.Fire("t", data.NewMap("n", int64(2*rounds)))
+	read()
+	if dropped := int64(sub.Dropped()); missed != reported || dropped != missed {
+		t.Errorf("%d events are missing, %d were reported, %d dropped", missed, reported, dropped)
+	}
+}
+
+// TestReadersLearnOfGaps checks that a reader that empties its queue gets one notice for each gap.
 func TestReadersLearnOfGaps(t *testing.T) {
 	b := New(Options{})
 	sub := b.Subscribe(SubscribeOptions{MaxEvents: 2, Prefixes: []string{"t"}, Gaps: true})

@@ -27,8 +27,10 @@
 //
 // Firing never blocks. Each reader, in the process or on a socket, has a queue with limits on
 // events and bytes. An event that does not fit is dropped whole and counted; the first drop is
-// logged, and again once the reader has caught up. A reader on a socket then gets an event with
-// DroppedTag, and reads what it missed elsewhere. A connected reader that accepts nothing for
+// logged, and again once the reader has caught up. A reader on a socket gets an event with DroppedTag
+// before it gets any event that was fired after a drop, so that it can fetch the lost data elsewhere.
+// That event counts all drops so far, also those whose gap the reader has not reached, so a reader
+// that is always too slow gets one per length of its queue. A connected reader that accepts nothing for
 // StallLimit is disconnected. A Client reads ahead into its own queue and leaves the rest in the
 // daemon's queue.
 //

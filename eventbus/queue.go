@@ -23,16 +23,17 @@ type queue struct {
 	// bytes written. It saves waking the goroutine in take, and is called only while that goroutine
 	// waits on an empty queue.
 	direct func(frame []byte) int
-	// notice, if not nil, makes the event that follows those after which n events were dropped
+	// notice, if not nil, returns an event that reports n dropped events. The reader gets it at the gap
 	notice func(n uint64) Event
 
 	mu       sync.Mutex
 	ring     []Event
 	head, n  int
 	bytes    int
+	ahead    int  // events before the first gap without a notice; 0 means that there is no such gap
 	idle     bool // a goroutine waits in take
 	closed   bool
-	behind   bool   // an event was dropped since the queue was last empty
+	behind   bool   // an event was dropped since caughtUp last reported drops
 	dropped  uint64 // total
 	reported uint64 // value of dropped when the reader last caught up
 	noticed  uint64 // value of dropped in the last notice
@@ -58,6 +59,9 @@ func (q *queue) put(e Event) (fellBehind bool) {
 	}
 	if q.n > 0 && (q.n >= q.maxEvents || q.bytes+e.size() > q.maxBytes) {
 		q.dropped++
+		if q.notice != nil && q.ahead == 0 {
+			q.ahead = q.n
+		}
 		fellBehind, q.behind = !q.behind, true
 		return fellBehind
 	}
@@ -100,22 +104,33 @@ func (q *queue) signal() {
 	}
 }
 
-// pop removes the oldest event. After the last one before a gap it adds the notice of the gap. The caller
-// must hold the lock, and the queue must not be empty.
+// pop removes the oldest event. The caller must hold the lock, and the queue must not be empty.
 func (q *queue) pop() Event {
 	e := q.ring[q.head]
 	q.ring[q.head] = Event{}
 	q.head = (q.head + 1) % len(q.ring)
 	q.n--
 	q.bytes -= e.size()
+	if q.ahead > 0 {
+		if q.ahead--; q.ahead == 0 {
+			q.report()
+		}
+	}
 	if q.n == 0 && len(q.ring) > 1024 {
 		q.ring, q.head = nil, 0
 	}
-	if q.n == 0 && q.notice != nil && q.dropped > q.noticed {
-		q.push(q.notice(q.dropped - q.noticed))
-		q.noticed = q.dropped
-	}
 	return e
+}
+
+// report makes the notice of all drops so far the next event, in the place of the one that pop has just
+// removed. Later gaps that are in the queue already need no further notice. The caller must hold the lock.
+func (q *queue) report() {
+	e := q.notice(q.dropped - q.noticed)
+	q.noticed = q.dropped
+	q.head = (q.head + len(q.ring) - 1) % len(q.ring)
+	q.ring[q.head] = e
+	q.n++
+	q.bytes += e.size()
 }
 
 // take moves events of up to size bytes in total, but at least one, to dst. It waits for the first
@@ -186,7 +201,7 @@ func (q *queue) close() {
 // discard closes the queue and drops its events.
 func (q *queue) discard() {
 	q.mu.Lock()
-	q.closed, q.ring, q.head, q.n, q.bytes = true, nil, 0, 0, 0
+	q.closed, q.ring, q.head, q.n, q.bytes, q.ahead = true, nil, 0, 0, 0, 0
 	q.mu.Unlock()
 	q.signal()
 }
