@@ -15,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/transport"
@@ -46,6 +47,7 @@ type courier struct {
 	// address of the master
 	master string
 	log    logrus.FieldLogger
+	quiet  loglimit.Limiter
 	slots  *semaphore.Weighted
 	wake   chan struct{}
 
@@ -110,27 +112,44 @@ func (c *courier) release(held heldReturn) {
 	c.wakeUp()
 }
 
-// moveTo hands the waiting returns over to the courier of another master, oldest first.
+// moveTo moves the waiting returns to the courier of another master, oldest first. It stops at a return
+// that cannot be moved, which stays here with those after it.
 func (c *courier) moveTo(to *courier) {
 	c.spool.retryNow()
-	for {
-		name, _ := c.spool.claim(time.Now())
-		if name == "" {
-			return
-		}
-		body, err := c.spool.get(name)
-		if err != nil {
-			c.drop(name, err)
-			continue
-		}
-		jid := c.spool.jid(name)
-		to.put(job.ID(jid), body).release()
-		if err := c.spool.done(name); err != nil {
-			c.log.WithError(err).Errorf("remove return of job %s, which goes to another master, from spool", jid)
-		}
-		to.log.Infof("the return of job %s goes to this master, as master %s is away", jid, c.master)
-		to.wakeUp()
+	moved := 0
+	for c.moveOne(to) {
+		moved++
 	}
+	if moved == 0 {
+		return
+	}
+	if err := c.spool.syncMove(to.spool); err != nil {
+		to.log.WithError(err).Errorf("flush returns moved from the spool of master %s to disk", c.master)
+	}
+}
+
+// moveOne moves the oldest waiting return to another courier. It reports false if there is none or it
+// cannot be moved.
+func (c *courier) moveOne(to *courier) bool {
+	name, _ := c.spool.claim(time.Now())
+	if name == "" {
+		return false
+	}
+	jid := c.spool.jid(name)
+	held, err := c.spool.move(name, to.spool)
+	switch {
+	case errors.Is(err, errDamaged):
+		c.drop(name, err)
+		return true
+	case err != nil:
+		c.spool.release(name)
+		c.quiet.Warnf(c.log, "move", "move return of job %s to the spool of master %s, which is tried again "+
+			"every second: %v", jid, to.master, err)
+		return false
+	}
+	to.release(held)
+	to.log.Infof("the return of job %s goes to this master, as master %s is away", jid, c.master)
+	return true
 }
 
 // failureBody returns the body of a failed return that carries text in place of the result of r.
@@ -281,7 +300,8 @@ func (c *courier) retryLater(name string, body []byte, why error) {
 		c.drop(name, why)
 		return
 	}
-	short := c.failureBody(ret, fmt.Sprintf("ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
+	short := c.failureBody(ret, fmt.Sprintf(
+		"ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
 	c.put(ret.JID, short).release()
 	c.drop(name, why)
 }

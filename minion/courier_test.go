@@ -288,6 +288,148 @@ func TestSpoolIsBounded(t *testing.T) {
 	}
 }
 
+func names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestReturnsMoveToAnotherMaster moves the files themselves, in the order of their age, so that a flushed
+// return stays flushed and needs no room on the disk.
+func TestReturnsMoveToAnotherMaster(t *testing.T) {
+	dir := t.TempDir()
+	here, there := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	next := &fakeMaster{}
+	from, lostFrom := newTestCourier(t, &fakeMaster{}, here)
+	to, lostTo := newTestCourier(t, next, there)
+	giveReturns(from, "20260101000000000001", "20260101000000000002")
+	giveReturns(to, "20260101000000000003")
+	giveReturns(from, "20260101000000000004")
+	moving := names(t, here)
+	from.sync(moving[0])
+	before, err := os.Stat(filepath.Join(here, moving[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.moveTo(to)
+	if left := names(t, here); len(left) > 0 || from.spool.len() != 0 || from.spool.bytes != 0 {
+		t.Errorf("files %q, %d returns, %d bytes in the first spool", left, from.spool.len(), from.spool.bytes)
+	}
+	after, err := os.Stat(filepath.Join(there, moving[0]))
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the return was copied, not moved: %v", err)
+	}
+	if !to.spool.items[moving[0]].durable || to.spool.items[moving[1]].durable {
+		t.Error("the flushed return counts as not flushed, or the other one as flushed")
+	}
+	if !slices.Equal(to.spool.order, names(t, there)) {
+		t.Errorf("order %q of files %q", to.spool.order, names(t, there))
+	}
+	deliverAll(t, to)
+	want := []string{"20260101000000000001", "20260101000000000002", "20260101000000000003",
+		"20260101000000000004"}
+	if _, got := next.state(); !slices.Equal(got, want) || len(*lostFrom)+len(*lostTo) > 0 {
+		t.Errorf("delivered %v, want %v; lost %v, %v", got, want, *lostFrom, *lostTo)
+	}
+	if left := names(t, there); len(left) > 0 {
+		t.Errorf("files %q left", left)
+	}
+}
+
+// TestReturnsStayIfTheyCannotMove moves returns to a spool that cannot be written, and to a full one: they
+// keep their files, and move later.
+func TestReturnsStayIfTheyCannotMove(t *testing.T) {
+	for name, block := range map[string]func(t *testing.T, to *spool) (unblock func()){
+		"no directory": func(t *testing.T, to *spool) func() {
+			if err := os.Remove(to.dir); err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := os.Mkdir(to.dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"full": func(_ *testing.T, to *spool) func() {
+			to.bounds.files = 0
+			return func() { to.bounds = defaultBounds() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			here, there := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+			next := &fakeMaster{}
+			from, lostFrom := newTestCourier(t, &fakeMaster{}, here)
+			to, lostTo := newTestCourier(t, next, there)
+			giveReturns(from, "20260101000000000001", "20260101000000000002")
+			kept := names(t, here)
+			unblock := block(t, to.spool)
+			from.moveTo(to)
+			if got := names(t, here); !slices.Equal(got, kept) || to.spool.len() > 0 {
+				t.Errorf("files %q, want %q; %d returns in the next spool", got, kept, to.spool.len())
+			}
+			unblock()
+			from.moveTo(to) // also shows that the returns are not claimed
+			deliverAll(t, to)
+			if _, got := next.state(); len(got) != 2 || len(*lostFrom)+len(*lostTo) > 0 {
+				t.Errorf("delivered %v; lost %v, %v", got, *lostFrom, *lostTo)
+			}
+		})
+	}
+}
+
+// TestReturnsInMemoryMoveToo moves returns of a spool without a disk to one with and to one without.
+func TestReturnsInMemoryMoveToo(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, there := range map[string]string{
+		"to a disk": filepath.Join(dir, "b"), "to memory": filepath.Join(file, "b"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := &fakeMaster{}
+			from, lostFrom := newTestCourier(t, &fakeMaster{}, filepath.Join(file, "a"))
+			to, lostTo := newTestCourier(t, next, there)
+			giveReturns(from, "20260101000000000001")
+			to.spool.bounds.memory = 0
+			if from.moveTo(to); to.spool.len()+from.spool.len() != 1 || to.spool.memory != 0 ||
+				(to.spool.len() == 1) != (name == "to a disk") {
+				t.Fatalf("%d returns here, %d there, with %d bytes in memory", from.spool.len(), to.spool.len(),
+					to.spool.memory)
+			}
+			to.spool.bounds = defaultBounds()
+			from.moveTo(to)
+			deliverAll(t, to)
+			if _, got := next.state(); len(got) != 1 || len(*lostFrom)+len(*lostTo) > 0 ||
+				from.spool.memory != 0 || to.spool.memory != 0 {
+				t.Errorf("delivered %v; lost %v, %v", got, *lostFrom, *lostTo)
+			}
+		})
+	}
+}
+
+// TestReturnThatIsGoneIsNotFlushed flushes a return whose file has just moved to another spool.
+func TestReturnThatIsGoneIsNotFlushed(t *testing.T) {
+	dir := t.TempDir()
+	c, _ := newTestCourier(t, &fakeMaster{}, dir)
+	giveReturns(c, "20260101000000000001")
+	name := c.spool.order[0]
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.spool.sync(name); err != nil || c.spool.items[name].durable {
+		t.Errorf("sync = %v, the return counts as flushed: %t", err, c.spool.items[name].durable)
+	}
+}
+
 func TestLargeReturnThatBreaksTheConnectionGivesWay(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -121,7 +121,8 @@ func splitSpoolName(name string) (stamp int64, jid string, ok bool) {
 
 func (s *spool) insert(name string, item *spooled) {
 	s.items[name] = item
-	s.order = append(s.order, name)
+	i, _ := slices.BinarySearch(s.order, name) // the end, except for returns from another spool
+	s.order = slices.Insert(s.order, i, name)
 	s.bytes += item.size
 	s.memory += int64(len(item.body))
 }
@@ -239,6 +240,74 @@ func (s *spool) retryNow() {
 	}
 }
 
+// move moves a claimed return to another spool, which holds it under the same name, and so with the same
+// age. A file is renamed, so that no copy needs room on the disk and a flushed return stays flushed; call
+// syncMove afterwards. After an error the return is still in s, and claimed. The error wraps errDamaged if
+// the file is damaged.
+func (s *spool) move(name string, to *spool) (heldReturn, error) {
+	body, err := s.get(name)
+	if err != nil {
+		return heldReturn{}, err
+	}
+	moved, ok := s.find(name)
+	moved.fails, moved.due = 0, time.Time{}
+	switch {
+	case !ok: // add has dropped it
+		return heldReturn{}, fs.ErrNotExist
+	case !to.fits(moved.size):
+		return heldReturn{}, errSpoolFull
+	case moved.onDisk:
+		moved.body = nil
+		err = os.Rename(filepath.Join(s.dir, name), filepath.Join(to.dir, name))
+	default:
+		err = to.write(name, body)
+		moved.onDisk = err == nil
+		if to.hasMemory(len(body)) {
+			err = nil
+		} else {
+			moved.body = nil
+		}
+	}
+	if err != nil {
+		return heldReturn{}, err
+	}
+	to.mu.Lock()
+	to.insert(name, &moved)
+	to.mu.Unlock()
+	s.mu.Lock()
+	s.forget(name)
+	s.mu.Unlock()
+	return heldReturn{to, name}, nil
+}
+
+// find returns a copy of the entry of a return.
+func (s *spool) find(name string) (spooled, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := s.items[name]
+	if item == nil {
+		return spooled{}, false
+	}
+	return *item, true
+}
+
+// fits reports whether a return of the given size fits without dropping another.
+func (s *spool) fits(size int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.order) < s.bounds.files && s.bytes+size <= s.bounds.bytes
+}
+
+// hasMemory reports whether a body of the given size may be held in memory.
+func (s *spool) hasMemory(size int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.memory+int64(size) <= s.bounds.memory
+}
+
+// syncMove flushes the new names of moved returns to disk, and then the removal of the old ones.
+func (s *spool) syncMove(to *spool) error { return errors.Join(syncDir(to.dir), syncDir(s.dir)) }
+
 // done removes a return.
 func (s *spool) done(name string) error {
 	s.mu.Lock()
@@ -318,29 +387,47 @@ func (s *spool) len() int {
 // sync flushes returns to disk: the named one, or all if name is "".
 func (s *spool) sync(name string) error {
 	var errs []error
-	names := s.markDurable(name)
+	var flushed []string
+	names := s.unflushed(name)
 	for _, n := range names {
-		if err := syncFile(filepath.Join(s.dir, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch err := syncFile(filepath.Join(s.dir, n)); {
+		case err == nil:
+			flushed = append(flushed, n)
+		case !errors.Is(err, fs.ErrNotExist): // it may be done, or moved to another spool
 			errs = append(errs, err)
 		}
 	}
 	if len(names) > 0 {
-		errs = append(errs, syncDir(s.dir))
+		err := syncDir(s.dir)
+		errs = append(errs, err)
+		if err == nil {
+			s.setDurable(flushed)
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// markDurable returns the names of files that are not flushed yet, and marks them as durable.
-func (s *spool) markDurable(name string) (names []string) {
+// unflushed returns the names of files that are not flushed yet: the named one, or all if name is "".
+func (s *spool) unflushed(name string) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n, item := range s.items {
 		if (name == "" || n == name) && item.onDisk && !item.durable {
-			item.durable = true
 			names = append(names, n)
 		}
 	}
 	return names
+}
+
+// setDurable records that returns are flushed.
+func (s *spool) setDurable(names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range names {
+		if item := s.items[n]; item != nil {
+			item.durable = true
+		}
+	}
 }
 
 // drop removes a return and reports it as lost.
