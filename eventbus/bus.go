@@ -208,7 +208,8 @@ func (b *Bus) pass(e Event) {
 	private := b.private != nil && b.private(e.Tag)
 	for _, r := range b.readers {
 		if r.gets(e.Tag, private) && r.put(e) {
-			b.log.WithField("reader", r.name).Warn("event reader is too slow, events are dropped until it has caught up")
+			b.log.WithField("reader", r.name).
+				Warn("event reader is too slow, events are dropped until it has caught up")
 		}
 	}
 }

@@ -92,7 +92,8 @@ func TestFireRawKeepsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := next(t, sub)
-	if want := "\x82\xa6return\xd9\x01x\xa6_stamp\xd9\x201970-01-01T00:00:01.000005+00:00"; string(e.Data) != want {
+	want := "\x82\xa6return\xd9\x01x\xa6_stamp\xd9\x201970-01-01T00:00:01.000005+00:00"
+	if string(e.Data) != want {
 		t.Errorf("data %q, want %q", e.Data, want)
 	}
 	if len(fields) != 1 {
@@ -139,8 +140,8 @@ func TestSlowSubscriptionDropsAndTellsOnce(t *testing.T) {
 	}
 }
 
-// TestNoticesUnderSteadyLoad fires two events for each one that the reader takes, so that its queue never runs
-// empty: before it gets an event fired after a drop it gets a notice that counts the drop.
+// TestNoticesUnderSteadyLoad fires two events for each one that the reader takes, so that its queue never
+// runs empty: before it gets an event fired after a drop it gets a notice that counts the drop.
 func TestNoticesUnderSteadyLoad(t *testing.T) {
 	const most = 8
 	b := New(Options{})

@@ -94,7 +94,7 @@ func TestClientFiresAndListens(t *testing.T) {
 	}
 }
 
-// Whoever has connected gets what is fired next, whether the connection was accepted or not.
+// A connected program gets the next event, even if the daemon has not accepted the connection yet.
 func TestNothingIsLostAfterDial(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("connections are taken in before an event only on linux")
@@ -137,13 +137,14 @@ func TestStalledReaderHarmsNobody(t *testing.T) {
 	}
 }
 
-// TestSlowProgramLearnsOfItsGap lets events be dropped for one program of two: it reads the notice after what
-// its queue held, and the other one reads all events and no notice.
+// TestSlowProgramLearnsOfItsGap checks that a program that reads too slowly gets a notice after the events in
+// its queue. A second program reads all events and gets no notice.
 func TestSlowProgramLearnsOfItsGap(t *testing.T) {
 	b := New(Options{})
 	s, _ := serve(t, b, ServeOptions{StallLimit: time.Hour, DrainLimit: time.Millisecond, MaxBytes: 1 << 20})
 	live := connect(t, s, ClientOptions{})
-	slow := connect(t, s, ClientOptions{Subscribe: SubscribeOptions{MaxEvents: 10, Prefixes: []string{"t"}, Gaps: true}})
+	slow := connect(t, s, ClientOptions{Subscribe: SubscribeOptions{MaxEvents: 10, Prefixes: []string{"t"},
+		Gaps: true}})
 	const events = 10_000
 	for i := range events {
 		b.Fire("t", data.NewMap("n", int64(i), "fill", strings.Repeat("x", 500)))
@@ -326,7 +327,7 @@ func TestListenRefuses(t *testing.T) {
 		{"a live bus", live.Pub, "another process", live},
 		{"a live pull socket", live.Pull, "another process", Sockets{"unix", free, live.Pull}},
 		{"a long path", strings.Repeat("x", 108), "107", Sockets{"unix", strings.Repeat("x", 108), free}},
-		{"no folder", "/nonexistent/a", "no such file", Sockets{"unix", "/nonexistent/a", free}},
+		{"no directory", "/nonexistent/a", "no such file", Sockets{"unix", "/nonexistent/a", free}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := New(Options{}).Serve(t.Context(), tt.s, ServeOptions{})

@@ -22,9 +22,9 @@ import (
 // A failover keeps a minion connected to one master of several (master_type failover and
 // distributed; salt/minion.py, eval_master and handle_event).
 //
-// A master that is left because it is away loses its connection at once, and the returns that it
-// has not acknowledged go to the next one. A master that is left for the first of the list still
-// gets the returns of the jobs that it ordered.
+// If a master is away, its connection is closed at once, and the returns that it has not acknowledged
+// go to the next master. If the minion goes back to the first master of the list, the previous one
+// still gets the returns of the jobs that it has ordered.
 type failover struct {
 	m     *Minion
 	log   logrus.FieldLogger
@@ -73,7 +73,7 @@ func ordered[T any](cfg *config.Minion, masters []T) []T {
 	return masters
 }
 
-// moved returns a list in which the element with index i stands at index to.
+// moved returns a copy of the list in which the element at index i is moved to index to.
 func moved[T any](list []T, i, to int) []T {
 	one := list[i]
 	return slices.Insert(slices.Delete(slices.Clone(list), i, i+1), to, one)
@@ -155,8 +155,8 @@ func (f *failover) isFatal(err error) bool {
 		errors.Is(err, channel.ErrRejected) && !f.m.settings.config().RejectedRetry
 }
 
-// signIn signs in to a master once. It fails when no connection can be made, or after auth_timeout.
-// Then the link rests.
+// signIn signs in to a master once. It fails when no connection can be made, or after auth_timeout;
+// then it closes the connection.
 func (f *failover) signIn(ctx context.Context, l *link) (*channel.Credentials, error) {
 	trying, cancel := context.WithTimeoutCause(ctx, max(f.m.cfg.AuthTimeout, time.Second), errNoReply)
 	defer cancel()
@@ -191,7 +191,7 @@ func (f *failover) rest(l *link) {
 	}
 }
 
-// use makes a link the one that is used, and tells plug-ins of it.
+// use makes l the current link, and sets its master in the grains and options of the plug-ins.
 func (f *failover) use(ctx context.Context, l *link) {
 	before := f.current.Swap(l)
 	f.m.useMaster(l.address.text)
@@ -210,8 +210,8 @@ func (f *failover) fire(tag string, l *link) {
 	}
 }
 
-// stay works for a master until that is away or the minion returns to the first one of the list,
-// which is then returned, signed in to.
+// stay serves a master until it is away or the first master of the list is back. In the latter case
+// next is the first master, which the minion has signed in to.
 func (f *failover) stay(ctx, work context.Context, on signedIn) (next signedIn, err error) {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
@@ -249,7 +249,7 @@ func (f *failover) watch(ctx context.Context, l *link) signedIn {
 				return signedIn{}
 			}
 		case <-f.check:
-			// a word that came before the connection was made is about an earlier one
+			// a signal from before the connection was made is about an earlier connection
 			if l.publishing.Load() != publishNew && !f.isAlive(ctx, l, maxPatience) {
 				return signedIn{}
 			}
@@ -265,8 +265,8 @@ func (f *failover) watch(ctx context.Context, l *link) signedIn {
 	}
 }
 
-// A master that does not answer is left within master_alive_interval and two seconds: the checks
-// begin early by the time that they may take longer than two seconds.
+// The minion leaves a master that does not answer within master_alive_interval plus two seconds. If a
+// check may take longer than two seconds, it begins earlier by the difference.
 const (
 	minPatience = 2 * time.Second
 	maxPatience = 5 * time.Second
@@ -326,7 +326,7 @@ func (f *failover) tryFirst(ctx context.Context, current *link) (signedIn, bool)
 	return signedIn{first, creds}, true
 }
 
-// handOverPause is the time between looks at the returns for masters that are not in use.
+// handOverPause is the time between two runs of handOver through the masters.
 const handOverPause = time.Second
 
 // handOver moves returns for masters that are away to the current one until ctx ends, and closes

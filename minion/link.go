@@ -28,7 +28,7 @@ type link struct {
 	address masterAddress
 	log     logrus.FieldLogger
 	out     transport.Requester
-	standby *standby // out, if the master is one of several of which one is in use, or nil
+	standby *standby // the same as out with a failover, which uses one master of several; else nil
 	client  *channel.Client
 	courier *courier
 	gate    *gate
@@ -58,8 +58,8 @@ const (
 	publishLost        // made and lost, or not made at the first attempt
 )
 
-// newLink prepares the connection to a master. It begins to connect at once, unless only one of
-// several masters is in use: then the failover wakes it. The caller must call close.
+// newLink prepares the connection to a master. It begins to connect at once, except with a failover,
+// which connects to one master of several. The caller must call close.
 func newLink(m *Minion, address masterAddress) (*link, error) {
 	l := &link{m: m, address: address, log: m.log.WithField("master", address.text),
 		gate: newGate(), connected: newMilestone(), up: newMilestone(), contacted: newMilestone(),
@@ -259,8 +259,8 @@ func (l *link) requestState() func(up bool, err error) {
 	}
 }
 
-// standbyState is the callback for a master that is one of several of which one is in use. The
-// failover logs what it does about errors.
+// standbyState is the callback for a master of a failover, which uses one master of several and logs
+// itself how it handles errors.
 func (l *link) standbyState(up bool, err error) {
 	if up || err == nil || errors.Is(err, transport.ErrClosed) {
 		return
@@ -409,7 +409,7 @@ func (l *link) sendFirstRequest(ctx context.Context) error {
 	return nil
 }
 
-// signedIn is called after every sign-in, whoever made it. After a refusal it closes the gate, so
+// signedIn is called after every sign-in, also that of a request. After a refusal it closes the gate, so
 // that publications and returns do not sign in again. Then only the authenticator retries, at its
 // own pace.
 func (l *link) signedIn(err error) {

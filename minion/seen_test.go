@@ -53,7 +53,7 @@ func TestDamagedSeenDoesNotStopTheStart(t *testing.T) {
 		"one long line": func(file string) error {
 			return os.WriteFile(file, []byte(strings.Repeat("x", 5<<20)+"\n1\n2\n"), 0o600)
 		},
-		"a folder": func(file string) error { return os.Mkdir(file, 0o700) },
+		"a directory": func(file string) error { return os.Mkdir(file, 0o700) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "seen")
@@ -61,7 +61,7 @@ func TestDamagedSeenDoesNotStopTheStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := reopen(t, nil, file, 100)
-			if name != "a folder" && !(s.has("1") && s.has("2")) || s.has("3") {
+			if name != "a directory" && !(s.has("1") && s.has("2")) || s.has("3") {
 				t.Errorf("remembers %v", s.order)
 			}
 			if err := s.add("4"); err != nil {
@@ -127,7 +127,7 @@ func FuzzSpoolName(f *testing.F) {
 			t.Errorf("%q is read as %d, %q", name, stamp, jid)
 		}
 		if ok && strings.ContainsAny(name, "/\\\x00") {
-			t.Errorf("%q leads out of the folder", name)
+			t.Errorf("%q leads out of the directory", name)
 		}
 	})
 }

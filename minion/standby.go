@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A standby is the requester of a master that is one of several, of which one is in use. It
-// connects only while it is awake, and may be woken again after a rest.
+// A standby is the requester of a master of a failover, which uses one master of several. It connects
+// only while it is awake: Close closes the connection, and wake allows a new one.
 type standby struct {
 	open func() transport.Requester
 
