@@ -65,6 +65,13 @@ func (s *Syndic) readBus(ctx context.Context, c *eventbus.Client) error {
 
 // handleEvent forwards one event (salt/minion.py, SyndicManager._process_event).
 func (s *Syndic) handleEvent(ctx context.Context, e eventbus.Event) error {
+	if e.Tag == eventbus.DroppedTag { // it is about this connection only
+		s.quiet.Warnf(s.log, "gap", "The event bus of the lower master has dropped events, as the syndic is too "+
+			"slow; their returns are read from the job cache")
+		s.lookSoon()
+		s.replay.gap()
+		return nil
+	}
 	fields, err := payload.ParseFields(e.Data, payload.WireLimits())
 	if err != nil {
 		return fmt.Errorf("event %q: %w", e.Tag, err)
@@ -114,8 +121,8 @@ func newEvent(tag string, body data.Raw) (data.Raw, error) {
 	return payload.Fields{{Key: "data", Value: body}, {Key: "tag", Value: name}}.Marshal(), nil
 }
 
-// handleReturn forwards the return in an event. If the bus has trimmed it, it is read from the job cache;
-// if there is no room for it, later.
+// handleReturn forwards the return in an event. A return that the bus has trimmed is read from the job cache
+// first. A return for which the queue has no room is read from there later.
 func (s *Syndic) handleReturn(ctx context.Context, f payload.Fields) error {
 	a, err := newAnswer(f)
 	if err != nil {
@@ -145,8 +152,8 @@ func (s *Syndic) handleReturn(ctx context.Context, f payload.Fields) error {
 	return nil
 }
 
-// readLater leaves a trimmed return for the next look into the job cache. The job is recorded, so that
-// the look finds it.
+// readLater leaves a trimmed return to the next replay. It records the job in the journal, so that the replay
+// finds it.
 func (s *Syndic) readLater(a *answer) error {
 	if s.journal.isAcknowledged(a.jid, a.minion) {
 		return nil

@@ -34,8 +34,8 @@ func (u *upper) deliver(ctx context.Context) error {
 	return group.Wait()
 }
 
-// deliverReturns sends the returns in the queue, until ctx ends. What the lower master has fired before
-// them goes first, for example the event with the minions of a job.
+// deliverReturns sends the returns in the queue until ctx ends. Events that the lower master has fired before
+// them go first, for example the event with the minions of a job.
 func (u *upper) deliverReturns(ctx context.Context) error {
 	d := delivery{u: u, most: requestItems, pause: firstPause}
 	for {
@@ -84,8 +84,8 @@ type delivery struct {
 	waited bool          // it has waited for the inventory
 }
 
-// failed logs a failure, requests a sign-in and waits. A request that has failed syndic_retries times is
-// made smaller; a single return that has is left for the job cache.
+// failed logs a failure, requests a sign-in and waits. After syndic_retries failures the next request is
+// smaller; a single return that has failed so often is read from the job cache later.
 func (d *delivery) failed(ctx context.Context, err error) error {
 	u := d.u
 	d.tries++
@@ -106,8 +106,7 @@ func (d *delivery) failed(ctx context.Context, err error) error {
 	return clock.Sleep(ctx, pause)
 }
 
-// setAside removes the oldest return from the queue. It is read from the job cache with the next look at
-// all jobs.
+// setAside removes the oldest return from the queue. The next replay of all jobs reads it from the job cache.
 func (d *delivery) setAside() {
 	first := d.u.queue.peek(1)
 	if len(first) == 0 {
@@ -128,7 +127,8 @@ func (d *delivery) do(ctx context.Context, load *data.Map) (data.Raw, error) {
 	return reply, err
 }
 
-// send sends as many of some returns as fit in a request (salt/minion.py, Minion._return_pub_multi).
+// send sends the first of the returns, as many as fit in a request (salt/minion.py,
+// Minion._return_pub_multi).
 func (d *delivery) send(ctx context.Context, answers []*answer) error {
 	u := d.u
 	if len(answers) == 0 {
@@ -164,7 +164,7 @@ func (d *delivery) acknowledged(b *bundle, answers []*answer) {
 	}
 }
 
-// errReply is returned if a master could not handle returns.
+// errReply is returned if a master has answered that it could not handle returns.
 var errReply = errors.New("the master could not handle the request")
 
 // checkReply returns nil if a reply acknowledges returns: it is null then. After an error a master replies

@@ -32,8 +32,8 @@ const (
 // errJournal is wrapped by errors about a file of the journal that cannot be read.
 var errJournal = errors.New("bad journal")
 
-// A digest identifies what is ordered under one job id. The steps of a batch have the same id, but other
-// targets, and so other digests.
+// A digest identifies one of the orders with the same job id. The steps of a batch have one id, but different
+// targets, and so different digests.
 type digest [16]byte
 
 // digestOf returns the digest of a publication.

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// eventTries is how often a single event is sent that the master does not take.
+// eventTries is how often a single event is sent before it is dropped because the master does not take it.
 const eventTries = 3
 
 // An eventDelivery sends the events of an upper master.
@@ -55,8 +55,8 @@ func (u *upper) deliverEvents(ctx context.Context) error {
 	}
 }
 
-// send sends some events. They are in the queue again if that has failed, unless a single one has
-// failed too often. The error is that of ctx.
+// send sends some events in one request. If that fails it puts them back into the queue, except for a single
+// event that has failed eventTries times, which is dropped. The error is that of ctx.
 func (d *eventDelivery) send(ctx context.Context, events []data.Raw) error {
 	u := d.u
 	list := make([]any, len(events))

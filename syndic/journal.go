@@ -28,13 +28,13 @@ const (
 
 // A record is a job in the journal.
 type record struct {
-	folder   string    // of the upper master that gets the returns, see address.folder
+	dir      string    // directory of the upper master that gets the returns, see address.dir
 	at       time.Time // when the job was first seen
 	ordered  bool      // this syndic has ordered the job
-	minion   string    // of a job that was not ordered: whose return was the first
-	answered bool      // that return was acknowledged
+	minion   string    // the minion with the first return, of a job that was not ordered
+	answered bool      // the return of minion was acknowledged
 	done     bool      // nothing is left to send
-	orders   []digest  // what was ordered; empty for a job that is ordered only if its file is damaged
+	orders   []digest  // of the orders; empty for an ordered job only if its file is damaged
 	giving   int       // orders that the lower master is processing
 	changes  int       // grows with each order and each return that was not acknowledged
 }
@@ -42,8 +42,8 @@ type record struct {
 // finished reports whether the job can be dropped without loss, as far as is known.
 func (r *record) finished() bool { return r.done || r.answered }
 
-// A journal records for each job which upper master gets its returns, what was ordered, and which returns
-// were acknowledged. It is a directory for each upper master with a file for each job. It is safe for
+// A journal records the orders of each job, the upper master that gets its returns, and the returns that were
+// acknowledged. It has a directory for each upper master and in it a file for each job. It is safe for
 // concurrent use.
 type journal struct {
 	dir   string
@@ -83,12 +83,12 @@ func openJournalOf(dir string, now func() time.Time, log logrus.FieldLogger, mos
 }
 
 // eachFile calls visit with the files of the journal.
-func (j *journal) eachFile(visit func(folder string, file fs.DirEntry)) error {
-	folders, err := os.ReadDir(j.dir)
+func (j *journal) eachFile(visit func(dir string, file fs.DirEntry)) error {
+	dirs, err := os.ReadDir(j.dir)
 	if err != nil {
 		return err
 	}
-	for _, f := range folders {
+	for _, f := range dirs {
 		if !f.IsDir() {
 			continue
 		}
@@ -103,13 +103,13 @@ func (j *journal) eachFile(visit func(folder string, file fs.DirEntry)) error {
 	return nil
 }
 
-// open adds the job of one file. Of two files of one job that of the order counts, else the newer one.
-func (j *journal) open(folder string, file fs.DirEntry) {
+// open adds the job of one file. If a job has two files, the one with an order counts, or else the newer one.
+func (j *journal) open(dir string, file fs.DirEntry) {
 	id := job.ID(file.Name())
 	if !job.ValidID(id) || !file.Type().IsRegular() {
 		return
 	}
-	r := j.read(id, folder, file)
+	r := j.read(id, dir, file)
 	if old := j.jobs[id]; old != nil {
 		if old.ordered && !r.ordered || old.ordered == r.ordered && old.at.After(r.at) {
 			return // sweep removes the file
@@ -121,9 +121,9 @@ func (j *journal) open(folder string, file fs.DirEntry) {
 }
 
 // read returns the record in the file of a job.
-func (j *journal) read(id job.ID, folder string, file fs.DirEntry) *record {
-	r := &record{folder: folder, ordered: true}
-	b, err := readLimited(filepath.Join(j.dir, folder, file.Name()), maxJournal)
+func (j *journal) read(id job.ID, dir string, file fs.DirEntry) *record {
+	r := &record{dir: dir, ordered: true}
+	b, err := readLimited(filepath.Join(j.dir, dir, file.Name()), maxJournal)
 	e, parseErr := parseEntry(b)
 	if err = errors.Join(err, parseErr); err == nil {
 		r.at, r.ordered, r.done, r.minion, r.orders = e.At, e.Ordered, e.Done, e.Minion, e.Orders
@@ -139,15 +139,15 @@ func (j *journal) read(id job.ID, folder string, file fs.DirEntry) *record {
 
 // sweep removes files that belong to no job in memory.
 func (j *journal) sweep() {
-	err := j.eachFile(func(folder string, file fs.DirEntry) {
+	err := j.eachFile(func(dir string, file fs.DirEntry) {
 		if !file.Type().IsRegular() {
 			return
 		}
 		id := job.ID(file.Name())
 		r := j.jobs[id]
-		surplus := job.ValidID(id) && (r == nil || r.folder != folder)
+		surplus := job.ValidID(id) && (r == nil || r.dir != dir)
 		if surplus || strings.HasPrefix(file.Name(), ".new-") { // the latter is left by a crash
-			j.remove(filepath.Join(j.dir, folder, file.Name()))
+			j.remove(filepath.Join(j.dir, dir, file.Name()))
 		}
 	})
 	if err != nil {
@@ -162,19 +162,19 @@ func (j *journal) remove(path string) {
 }
 
 func (j *journal) path(id job.ID, r *record) string {
-	return filepath.Join(j.dir, r.folder, string(id))
+	return filepath.Join(j.dir, r.dir, string(id))
 }
 
-// order records that the upper master of a folder orders something under a job id. It reports false if
-// that was ordered before. If fresh, the caller must call ended. The upper master gets the returns,
-// unless another one has ordered the job before.
-func (j *journal) order(id job.ID, folder string, d digest) (fresh bool, err error) {
+// order records an order of the upper master with directory dir under a job id. d is the digest of the order.
+// It reports false for an order that was recorded before; otherwise the caller must call ended. The upper
+// master gets the returns, unless another one has ordered the job before.
+func (j *journal) order(id job.ID, dir string, d digest) (fresh bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r := j.jobs[id]
 	switch {
-	case r == nil || !r.ordered && r.folder != folder:
-		r, err = j.begin(id, &record{folder: folder, at: j.now(), ordered: true, orders: []digest{d}})
+	case r == nil || !r.ordered && r.dir != dir:
+		r, err = j.begin(id, &record{dir: dir, at: j.now(), ordered: true, orders: []digest{d}})
 		if err != nil {
 			return false, fmt.Errorf("record job %s: %w", id, err)
 		}
@@ -193,17 +193,17 @@ func (j *journal) order(id job.ID, folder string, d digest) (fresh bool, err err
 	return true, nil
 }
 
-// A result tells what became of an order.
+// A result is the outcome of an order.
 type result int
 
 const (
 	given   result = iota // minions run it, or may do so
 	nobody                // no minion matches
-	refusal               // it was not ordered after all
+	refusal               // the lower master has refused the order
 )
 
-// ended records what became of an order. A job that matches nobody is finished, and one that was refused
-// is forgotten, unless it has other steps or returns.
+// ended records the result of an order. A job without other orders or returns is finished if no minion
+// matches, and forgotten if its order was refused.
 func (j *journal) ended(id job.ID, d digest, what result) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -229,9 +229,9 @@ func (j *journal) ended(id job.ID, d digest, what result) {
 	}
 }
 
-// expect records that the return of a minion waits for an upper master. A job that is not known gets the
-// upper master of the folder.
-func (j *journal) expect(id job.ID, folder, minion string) error {
+// expect records that the return of a minion waits for an upper master. It adds an unknown job, whose returns
+// go to the upper master with directory dir.
+func (j *journal) expect(id job.ID, dir, minion string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if r := j.jobs[id]; r != nil {
@@ -239,7 +239,7 @@ func (j *journal) expect(id job.ID, folder, minion string) error {
 		r.changes++
 		return nil
 	}
-	if _, err := j.begin(id, &record{folder: folder, at: j.now(), minion: minion}); err != nil {
+	if _, err := j.begin(id, &record{dir: dir, at: j.now(), minion: minion}); err != nil {
 		return fmt.Errorf("record job %s: %w", id, err)
 	}
 	return nil
@@ -263,7 +263,7 @@ func (j *journal) begin(id job.ID, r *record) (*record, error) {
 
 // write writes the file of a job without returns. An order is flushed to disk.
 func (j *journal) write(id job.ID, r *record) error {
-	if err := os.MkdirAll(filepath.Join(j.dir, r.folder), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(j.dir, r.dir), 0o700); err != nil {
 		return err
 	}
 	line, err := json.Marshal(header{r.at.UTC().Format(journalStamp), r.ordered, r.minion})

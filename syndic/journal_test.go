@@ -30,9 +30,9 @@ func openTestJournal(t *testing.T, dir string, now func() time.Time) *journal {
 }
 
 // orderOnce begins a job, and reports whether it is to be ordered.
-func orderOnce(t *testing.T, j *journal, folder string) bool {
+func orderOnce(t *testing.T, j *journal, dir string) bool {
 	t.Helper()
-	fresh, err := j.order(jid, folder, digest{1})
+	fresh, err := j.order(jid, dir, digest{1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestJournalOutlastsARestart(t *testing.T) {
 	j.acknowledge(jid, []string{"web1", "web2"})
 	j.acknowledge(jid, []string{"web3"})
 	j = openTestJournal(t, dir, time.Now)
-	if r, ok := j.find(jid); !ok || r.folder != "top_4506" || !r.ordered || r.done {
+	if r, ok := j.find(jid); !ok || r.dir != "top_4506" || !r.ordered || r.done {
 		t.Errorf("record %+v", r)
 	}
 	if orderOnce(t, j, "top_4506") {
@@ -128,8 +128,8 @@ func TestOrderTakesOverAJobThatIsOnlyKnown(t *testing.T) {
 	if !orderOnce(t, j, "two") {
 		t.Error("the job is not ordered")
 	}
-	if r, _ := j.find(jid); r.folder != "two" {
-		t.Errorf("its returns go to %s", r.folder)
+	if r, _ := j.find(jid); r.dir != "two" {
+		t.Errorf("its returns go to %s", r.dir)
 	}
 	j.ended(jid, digest{1}, refusal)
 	if !orderOnce(t, j, "one") {
@@ -262,8 +262,8 @@ func TestSurplusFilesOfTheJournalAreRemoved(t *testing.T) {
 		}
 	}
 	j, _ = smallJournal(t, dir, room{jobs: 100, others: 10, minion: 50})
-	if r, ok := j.find(id(50)); !ok || r.folder != "other" || len(j.jobs) != 11 {
-		t.Errorf("%d jobs, the order is of %q", len(j.jobs), r.folder)
+	if r, ok := j.find(id(50)); !ok || r.dir != "other" || len(j.jobs) != 11 {
+		t.Errorf("%d jobs, the order is of %q", len(j.jobs), r.dir)
 	}
 	if n := files(t, filepath.Join(dir, "top")); n != 10 {
 		t.Errorf("%d files, want 10", n)
@@ -310,7 +310,7 @@ func TestStepsOutlastARestart(t *testing.T) {
 
 func TestStepsAreBounded(t *testing.T) {
 	j := openTestJournal(t, t.TempDir(), time.Now)
-	r := &record{folder: "top", at: time.Now(), ordered: true, orders: make([]digest, maxSteps)}
+	r := &record{dir: "top", at: time.Now(), ordered: true, orders: make([]digest, maxSteps)}
 	if _, err := j.begin(jid, r); err != nil {
 		t.Fatal(err)
 	}

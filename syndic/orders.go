@@ -68,7 +68,7 @@ func (o *orders) accept(ord order) {
 	ord.from.report(jid, report{problem: "the syndic has too many jobs that wait for its master"})
 }
 
-// run orders what was accepted, until ctx ends.
+// run orders the accepted publications until ctx ends.
 func (o *orders) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for range orderers {
@@ -78,7 +78,7 @@ func (o *orders) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// work gives one order after the other, until ctx ends.
+// work takes one order after the other until ctx ends.
 func (o *orders) work(ctx context.Context) {
 	for {
 		select {
@@ -91,15 +91,15 @@ func (o *orders) work(ctx context.Context) {
 	}
 }
 
-// give orders a job, unless the same was ordered before: the steps of a batch of the upper master have one
-// id, but other targets. It reports the result to the upper master, unless minions have matched: then
-// the lower master fires an event.
+// give orders a job, unless the same order was given before: the steps of a batch of the upper master have
+// one id, but different targets. If no minion matches it reports this to the upper master; otherwise the
+// lower master fires an event with the minions.
 func (o *orders) give(ctx context.Context, ord order) {
 	jid := ord.pub.JID
 	d, err := digestOf(ord.pub)
 	fresh := false
 	if err == nil {
-		fresh, err = o.s.journal.order(jid, ord.from.address.folder(), d)
+		fresh, err = o.s.journal.order(jid, ord.from.address.dir(), d)
 	}
 	if err == nil && !fresh {
 		ord.from.log.Debugf("job %s was ordered before", jid)
@@ -173,7 +173,7 @@ func isTaken(err error) bool {
 	return errors.As(err, &refused) && refused.Taken()
 }
 
-// A sight is what the job cache of the lower master has under the id of an order.
+// A sight is the state of a job in the job cache of the lower master.
 type sight int
 
 const (
@@ -183,7 +183,7 @@ const (
 	foreign              // another job
 )
 
-// look returns what the job cache of the lower master has under the id of an order.
+// look reads the job with the id of an order from the job cache of the lower master.
 func (o *orders) look(ctx context.Context, pub *job.Publication) sight {
 	cache := o.s.jobs()
 	if cache == nil {
@@ -225,8 +225,8 @@ func argOf(r client.Request) []any {
 	return r.Arg
 }
 
-// reached reports whether a job has all minions of the lower master that the list of a step names. The
-// record of a job has the target of the first step, and the minions of all.
+// reached reports whether a job includes all minions of the lower master that the target of a step lists. The
+// record of a job has the target of the first step and the minions of all steps.
 func (o *orders) reached(known *returners.Job, pub *job.Publication) bool {
 	ids, isList := pub.Target.([]any)
 	below := o.s.inventory.Load()
@@ -289,7 +289,8 @@ func (o *orders) request(pub *job.Publication) client.Request {
 	return r
 }
 
-// timeout returns how long the lower master's clients wait: a second less than the upper master's.
+// timeout returns how long the client of the lower master waits for returns: a second less than that of the
+// upper master.
 func (o *orders) timeout(pub *job.Publication) time.Duration {
 	given := o.s.timeout
 	if pub.To > 0 {
@@ -305,7 +306,7 @@ func funOf(pub *job.Publication) any {
 	return data.Values(pub.Fun)
 }
 
-// A report is what an upper master learns about a job besides what the lower master announces.
+// A report is information about a job that an upper master does not get from events of the lower master.
 type report struct {
 	minions []string // that the job reaches
 	absent  []string // those of them that are not connected

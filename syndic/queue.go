@@ -112,7 +112,7 @@ func (q *queue) settle(events int) {
 	q.changed = make(chan struct{})
 }
 
-// gone records that events which takeEvents has returned were sent or dropped.
+// gone records that some of the events that takeEvents has returned were sent or dropped.
 func (q *queue) gone(events int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,8 +128,8 @@ func (q *queue) setStuck() {
 	q.settle(0)
 }
 
-// awaitEvents waits until the events that are in the queue now were sent or dropped, or cannot be sent, or
-// a time has passed.
+// awaitEvents waits, for at most the given time, until the events that are in the queue now were sent or
+// dropped. It returns early if events cannot be sent at the moment.
 func (q *queue) awaitEvents(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -186,8 +186,8 @@ func (l *lane) pause(ctx context.Context, empty bool, left time.Duration) error 
 	return nil
 }
 
-// takeEvents removes and returns the oldest events for one request, at most a number, and how many events
-// were dropped since the last call. The caller must call gone or putBack.
+// takeEvents removes and returns the oldest events for one request, at most the given number. missed is the
+// number of events dropped since the last call. The caller must call gone or putBack.
 func (q *queue) takeEvents(most int) (events []data.Raw, missed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -248,7 +248,7 @@ func (q *queue) remove(n int) {
 	q.returns.count -= n
 }
 
-// drain removes and returns the returns that are wanted.
+// drain removes and returns the returns for which want reports true.
 func (q *queue) drain(want func(*answer) bool) []*answer {
 	q.mu.Lock()
 	defer q.mu.Unlock()

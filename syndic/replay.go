@@ -12,9 +12,13 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// replayPause is the time after which the job cache is read for all jobs again. It finds returns that
-// the event bus has dropped because the syndic was too slow.
+// replayPause is the time after which the job cache is read for all jobs again. This finds returns whose
+// events the syndic has missed unnoticed.
 const replayPause = 10 * time.Minute
+
+// gapPause is how long the job cache is not read again after the event bus has dropped events: for this time
+// after a read, or for the duration of the read if that is longer. Notices in between cause one more read.
+const gapPause = 10 * time.Second
 
 // maxMarked is how many jobs may be marked; with more, all jobs of the journal are read.
 const maxMarked = 10_000
@@ -24,16 +28,17 @@ const maxMarked = 10_000
 type replay struct {
 	s    *Syndic
 	wake chan struct{}
+	gaps chan struct{} // signaled when the event bus has dropped events
 
 	mu     sync.Mutex
-	marked map[job.ID]bool // jobs of which returns were dropped from memory
+	marked map[job.ID]bool // jobs whose returns were dropped from memory
 	every  bool            // read all unfinished jobs
 
 	trimmed trimmed
 }
 
 func newReplay(s *Syndic) *replay {
-	return &replay{s: s, wake: make(chan struct{}, 1), marked: map[job.ID]bool{},
+	return &replay{s: s, wake: make(chan struct{}, 1), gaps: make(chan struct{}, 1), marked: map[job.ID]bool{},
 		trimmed: trimmed{more: make(chan struct{}, 1)}}
 }
 
@@ -60,11 +65,20 @@ func (r *replay) kickIfMarked() {
 
 // all makes the replay read all unfinished jobs.
 func (r *replay) all() {
-	r.mu.Lock()
-	r.every = true
-	r.mu.Unlock()
+	r.markAll()
 	r.kick()
 }
+
+// markAll records that all unfinished jobs have to be read.
+func (r *replay) markAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.every = true
+}
+
+// gap makes the replay read all unfinished jobs because the event bus has dropped events, at once unless it
+// has done so within gapPause.
+func (r *replay) gap() { signal(r.gaps) }
 
 // kick makes the replay read the marked jobs.
 func (r *replay) kick() {
@@ -92,6 +106,8 @@ func (r *replay) take() []job.ID {
 func (r *replay) run(ctx context.Context) error {
 	tick := time.NewTicker(replayPause)
 	defer tick.Stop()
+	gaps := r.gaps // nil during the pause after a gap
+	var rested <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -99,24 +115,30 @@ func (r *replay) run(ctx context.Context) error {
 		case <-tick.C:
 			r.s.journal.clean()
 			r.all()
-			continue
+		case <-rested:
+			gaps, rested = r.gaps, nil
+		case <-gaps:
+			begun := time.Now()
+			r.markAll()
+			r.read(ctx)
+			gaps, rested = nil, time.After(max(gapPause, time.Since(begun)))
 		case <-r.wake:
+			r.read(ctx)
 		}
-		r.read(ctx)
 	}
 }
 
-// read reads the returns of jobs. When there is no room for one, the jobs of the same upper master that are
-// left stay marked until there is.
+// read reads the returns of the marked jobs. Once the queue of an upper master has no room for a return,
+// the other jobs of this upper master stay marked until it has room.
 func (r *replay) read(ctx context.Context) {
 	cache := r.s.jobs()
 	if cache == nil {
 		return
 	}
-	full := map[string]bool{} // folders of upper masters
+	full := map[string]bool{} // directories of upper masters without room
 	for _, id := range r.take() {
 		rec, _ := r.s.journal.find(id)
-		if full[rec.folder] {
+		if full[rec.dir] {
 			r.mark(id)
 			continue
 		}
@@ -125,7 +147,7 @@ func (r *replay) read(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errFull):
-			full[rec.folder] = true
+			full[rec.dir] = true
 			r.mark(id)
 		case err != nil: // the next look at all jobs tries again
 			r.s.quiet.Warnf(r.s.log, "job cache", "read returns of job %s from the job cache: %v", id, err)
@@ -207,7 +229,7 @@ func setFun(fields *payload.Fields, known *returners.Job) error {
 	return err
 }
 
-// walk calls visit with the returns of a job, those of some minions only unless minions is nil.
+// walk calls visit with the returns of some minions to a job, or with all returns if minions is nil.
 func walk(
 	ctx context.Context, cache JobReader, id job.ID, minions []string, visit func(returners.Return) error,
 ) error {

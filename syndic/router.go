@@ -69,15 +69,15 @@ func (r *router) put(a *answer) outcome {
 // choose returns the upper master that gets a return, and records that.
 func (r *router) choose(a *answer) (*upper, error) {
 	to := r.owner(a)
-	return to, r.journal.expect(a.jid, to.address.folder(), a.minion)
+	return to, r.journal.expect(a.jid, to.address.dir(), a.minion)
 }
 
-// owner returns the upper master that gets a return: the one that has ordered the job, else the one
-// that the return names, else any.
+// owner returns the upper master that gets a return: the one that has ordered the job, or else the one in
+// the field master_id of the return, or else any.
 func (r *router) owner(a *answer) *upper {
 	if rec, ok := r.journal.find(a.jid); ok {
 		for _, u := range r.uppers {
-			if u.address.folder() == rec.folder {
+			if u.address.dir() == rec.dir {
 				return u
 			}
 		}
@@ -95,7 +95,7 @@ func (r *router) owner(a *answer) *upper {
 	return r.uppers[0]
 }
 
-// other returns a connected upper master besides u, as syndic_failover says, or nil.
+// other returns a connected upper master other than u, chosen by syndic_failover, or nil.
 func (r *router) other(u *upper) *upper {
 	var all []*upper
 	for _, one := range r.uppers {
@@ -112,8 +112,8 @@ func (r *router) other(u *upper) *upper {
 	return all[r.pick(len(all))]
 }
 
-// handOver moves the returns of an upper master that is away to another, if one is connected. Returns of
-// a job that an upper master has ordered wait for it until it was away for orderedWait.
+// handOver moves the returns for u, which is away, to another upper master if one is connected. Returns of a
+// job that u has ordered wait for u until it has been away for orderedWait.
 func (r *router) handOver(u *upper) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *router) handOver(u *upper) {
 	long := u.absent() >= orderedWait
 	all := u.queue.drain(func(a *answer) bool {
 		rec, ok := r.journal.find(a.jid)
-		return long || !ok || !rec.ordered || rec.folder != u.address.folder()
+		return long || !ok || !rec.ordered || rec.dir != u.address.dir()
 	})
 	moved := 0
 	for moved < len(all) && to.queue.addAnswer(all[moved]) {
@@ -147,7 +147,8 @@ func (r *router) settle(answers []*answer) {
 	}
 }
 
-// spread hands an event to all upper masters. One that is away gets those of the first minutes later.
+// spread adds an event to the queues of all upper masters. The queue of one that is away keeps the events of
+// the first eventAge, at most awayEvents.
 func (r *router) spread(event data.Raw) {
 	for _, u := range r.uppers {
 		switch {

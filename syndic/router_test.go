@@ -50,7 +50,7 @@ func TestOwnerOfAReturn(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		connected []string
-		ordered   string // by the upper master of this folder
+		ordered   string // by the upper master with this directory
 		masterID  []byte
 		want      string
 	}{

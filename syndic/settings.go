@@ -36,8 +36,8 @@ type address struct {
 // endpoint returns HOST:PORT.
 func (a address) endpoint() string { return net.JoinHostPort(a.host, strconv.Itoa(a.port)) }
 
-// folder returns the name of the directory for the journal of the upper master.
-func (a address) folder() string {
+// dir returns the name of the directory for the journal of the upper master.
+func (a address) dir() string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '-':

@@ -73,7 +73,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 
 func TestFolderIsOneName(t *testing.T) {
 	a := address{host: "fe80::1%eth0/..", port: 4506}
-	if got := a.folder(); got != "fe80__1_eth0_.._4506" {
-		t.Errorf("folder %q", got)
+	if got := a.dir(); got != "fe80__1_eth0_.._4506" {
+		t.Errorf("directory %q", got)
 	}
 }

@@ -37,7 +37,7 @@ type stock struct {
 	looks  int
 }
 
-// allow reports whether there may be another look in this second.
+// allow reports whether the inventory may be read once more in this second.
 func (s *stock) allow(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,8 +48,8 @@ func (s *stock) allow(now time.Time) bool {
 	return s.looks <= looksPerSecond
 }
 
-// stamp returns a text that changes when files are added to the directories or removed. The text is empty if a
-// directory was changed just now, since another change could have the same time.
+// stamp returns a text that changes when files are added to the directories or removed. The text is empty if
+// a directory was changed just now, since another change could have the same time.
 func (s *stock) stamp() string {
 	text := ""
 	for _, dir := range []string{s.accepted, s.dir} {
@@ -69,7 +69,7 @@ func (s *stock) stamp() string {
 	return text
 }
 
-// read returns the minions of the lower master, without its syndics, and those behind these.
+// read returns the minions of the lower master except its syndics, and the minions behind its syndics.
 func (s *stock) read() (inventory, error) {
 	i := inventory{Syndics: map[string][]string{}}
 	nested, err := syndics.Read(s.dir)
@@ -134,8 +134,8 @@ func subject(tag string) string {
 	return ""
 }
 
-// meet looks at the inventory at once if a minion is not in it, so that the upper masters get to know the
-// minion before anything about it.
+// meet reads the inventory at once if it does not contain a minion, so that the upper masters learn of the
+// minion before they get its returns and events.
 func (s *Syndic) meet(id string) {
 	known := s.inventory.Load()
 	if id == "" || known == nil || known.has(id) || !s.stock.allow(s.opts.Now()) {

@@ -44,8 +44,8 @@ func (t *trimmed) take() []*answer {
 	return all
 }
 
-// runTrimmed reads trimmed returns from the job cache, until ctx ends. One that does not get there goes up
-// as it is.
+// runTrimmed reads trimmed returns from the job cache until ctx ends. It forwards a return trimmed if the job
+// cache does not have it after trimmedTries looks.
 func (r *replay) runTrimmed(ctx context.Context) error {
 	for {
 		select {
@@ -71,7 +71,8 @@ func (r *replay) runTrimmed(ctx context.Context) error {
 	}
 }
 
-// putWhole hands those returns to the router that the job cache has, and returns the others.
+// putWhole reads returns from the job cache and hands them to the router. It returns those that the job cache
+// does not have.
 func (r *replay) putWhole(ctx context.Context, all []*answer) (left []*answer) {
 	for _, a := range all {
 		if found, ok := r.whole(ctx, a); ok {

@@ -108,7 +108,7 @@ func (u *upper) dialer(port, sourcePort int) (transport.Dialer, error) {
 	}, nil
 }
 
-// clientOptions are those of a minion. A request is tried once: the queue tries again.
+// clientOptions returns the options of a minion's client. A request is tried once: the queue tries again.
 func (u *upper) clientOptions() channel.ClientOptions {
 	cfg := u.s.minion
 	return channel.ClientOptions{
@@ -121,8 +121,8 @@ func (u *upper) clientOptions() channel.ClientOptions {
 	}
 }
 
-// signedIn is called after every sign-in, whoever made it. A request may sign in by itself, because
-// the master has restarted: then it may have forgotten what the syndic has announced.
+// signedIn is called after every sign-in, also that of a request: a request signs in if the master has
+// restarted, and then the master may have forgotten what the syndic has announced.
 func (u *upper) signedIn(err error) {
 	switch {
 	case err == nil:
@@ -238,7 +238,7 @@ func (u *upper) isTaking() bool {
 	return u.takes()
 }
 
-// change wakes those who wait for a change. The caller holds mu.
+// change wakes the goroutines that wait for a change of the state. The caller holds mu.
 func (u *upper) change() {
 	close(u.changed)
 	u.changed = make(chan struct{})
