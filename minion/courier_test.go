@@ -323,7 +323,7 @@ func TestReturnsMoveToAnotherMaster(t *testing.T) {
 	}
 	after, err := os.Stat(filepath.Join(there, moving[0]))
 	if err != nil || !os.SameFile(before, after) {
-		t.Errorf("the return was copied, not moved: %v", err)
+		t.Fatalf("the return was copied, not moved: %v", err)
 	}
 	if !to.spool.items[moving[0]].durable || to.spool.items[moving[1]].durable {
 		t.Error("the flushed return counts as not flushed, or the other one as flushed")
