@@ -70,7 +70,7 @@ func join(ctx context.Context, c *Cluster) (*pulse, error) {
 	p.acked = time.Now()
 	p.since = p.acked
 	if p.revision, err = p.b.set(ctx, c.o.Member, p.body(), old); errors.Is(err, ErrConflict) {
-		err = ErrMember
+		err = fmt.Errorf("%w: give each master its own id, or its own member in the option cluster", ErrMember)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("join cluster %s as %s: %w", c.o.Name, c.o.Member, err)
@@ -83,7 +83,8 @@ func (c *Cluster) checkKey(ctx context.Context, b *bucket) error {
 	var problem error
 	err := c.beats(ctx, func(m message) {
 		if _, _, err := b.read(m); errors.Is(err, ErrUnknownKey) && time.Since(m.at).Abs() < keyDoubt {
-			problem = fmt.Errorf("the key file %s is not that of the other members: %w", c.o.KeyFile, err)
+			problem = fmt.Errorf("the key file %s is not that of the other members of cluster %s; if that is another "+
+				"cluster on the same servers, give this one its own name: %w", c.o.KeyFile, c.o.Name, err)
 		}
 	})
 	return cmp.Or(err, problem)

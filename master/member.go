@@ -82,8 +82,8 @@ func inCluster(cfg *config.Master, log logrus.FieldLogger) (bool, error) {
 	if cfg.Cluster == nil {
 		dir := filepath.Join(cfg.CacheDir, memberDir)
 		if _, err := os.Stat(dir); err == nil {
-			log.Errorf("This master was a member of a cluster, whose data is in %s, and its option cluster is not set: it "+
-				"works alone. If that is meant, remove the directory", dir)
+			log.Errorf("%s has the data of a member of a cluster, but the option cluster is not set: this master works "+
+				"alone. If that is meant, remove the directory", dir)
 		}
 		return false, nil
 	}
