@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,12 +18,24 @@ var ErrNobody = errors.New("no minions matched the target")
 // to start.
 var ErrStop = errors.New("the batch was stopped")
 
+// ErrGap is returned by [Host.Next] if returns may have been missed. The engine then reads those that a
+// [Recorder] has.
+var ErrGap = errors.New("returns were missed")
+
 // A Host publishes jobs for an engine and delivers the returns.
 type Host interface {
 	// Publish sends an order to minions, and returns once the master has accepted it.
 	Publish(ctx context.Context, o Order) (Sent, error)
 	// Next waits for the next return of a published job. ErrStop stops the batch.
 	Next(ctx context.Context) (Return, error)
+}
+
+// A Recorder is a host that can read returns whose events were missed. The engine asks it after a gap, and
+// before it gives up on a minion.
+type Recorder interface {
+	// Recorded returns the recorded returns of minions to a published job; nil means all of them. An error
+	// ends the batch.
+	Recorded(ctx context.Context, id job.ID, minions []string) ([]Return, error)
 }
 
 // An Order is a publication of a batch. With Main it is the batch's own job, whose function and
@@ -70,6 +83,10 @@ type Engine struct {
 	jobs  map[job.ID]kind   // published jobs and their purpose
 	named map[string]bool   // minions of the target; others are ignored
 	more  time.Time         // until then further minions may answer the ping, and become named
+
+	pinged job.ID   // the ping; "" on a resumed engine
+	down   []string // minions that had not answered it when the run was made
+	read   []Return // read from the record, and not handled yet
 }
 
 // A kind is the purpose of a job.
@@ -86,7 +103,8 @@ type watch struct {
 	job   job.ID
 	until time.Time
 	// it was asked whether it still works, and until is the end of the wait for that answer
-	asked bool
+	asked    bool
+	question job.ID // by which it was asked
 }
 
 // NewEngine returns an engine for a new batch.
@@ -105,6 +123,25 @@ func Resume(o Options, r *Run, id job.ID) *Engine {
 	return e
 }
 
+// CatchUp takes the recorded returns of minions that were at work when the engine was resumed. It must be
+// called before Work, which then starts no minion after a failure that ends the batch.
+func (e *Engine) CatchUp(ctx context.Context) error {
+	err := e.recall(ctx)
+	for _, r := range e.read {
+		e.take(r)
+	}
+	e.read = nil
+	return err
+}
+
+// Withdraw puts minions that are not at work after all back to the front of those that wait.
+func (e *Engine) Withdraw(ids []string) {
+	e.run.Withdraw(ids)
+	for _, id := range ids {
+		delete(e.watch, id)
+	}
+}
+
 // Run returns the progress of the batch; nil before the minions have answered the ping.
 func (e *Engine) Run() *Run { return e.run }
 
@@ -115,6 +152,7 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 	if err != nil {
 		return err
 	}
+	e.pinged = sent.Job
 	e.expect(sent.Job, ping, sent.Minions)
 	for _, id := range sent.Minions {
 		e.named[id] = true
@@ -142,7 +180,7 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 		}
 	}
 	here, down := split(ids, found)
-	e.run = NewRun(e.Plan, here)
+	e.run, e.down = NewRun(e.Plan, here), down
 	e.Observer.Down(down)
 	return nil
 }
@@ -221,10 +259,16 @@ func (e *Engine) expect(id job.ID, k kind, minions []string) {
 // next waits for a return of the ping or of the batch's job. ok is false if something else
 // happened: a timeout, or a late minion's answer.
 func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
+	if len(e.read) > 0 {
+		r, e.read = e.read[0], e.read[1:]
+		return e.sort(r)
+	}
 	wait, cancel := e.deadline(ctx)
 	defer cancel()
 	r, err = e.Host.Next(wait)
 	switch {
+	case errors.Is(err, ErrGap):
+		return r, false, e.recall(ctx)
 	case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 		return r, false, e.late(ctx, time.Now())
 	case errors.Is(err, ErrStop) && e.run != nil:
@@ -233,6 +277,11 @@ func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
 	case err != nil:
 		return r, false, err
 	}
+	return e.sort(r)
+}
+
+// sort handles the answer of a late minion. ok is true for other returns of the batch.
+func (e *Engine) sort(r Return) (_ Return, ok bool, err error) {
 	k, ours := e.jobs[r.Job]
 	if ours && k == question {
 		e.answer(r)
@@ -272,8 +321,10 @@ func (e *Engine) take(r Return) {
 	if r.Retcode != 0 {
 		how = Failed
 	}
-	if e.run.End(r.Minion, how, time.Now()) {
+	if w := e.watch[r.Minion]; w != nil && w.job == r.Job {
 		delete(e.watch, r.Minion)
+	}
+	if e.run.End(r.Minion, how, time.Now()) {
 		e.Observer.Answered(r)
 	}
 }
@@ -285,21 +336,72 @@ func (e *Engine) answer(r Return) {
 	}
 }
 
+// recall reads the recorded returns of all minions from which an answer is expected.
+func (e *Engine) recall(ctx context.Context) error {
+	back, err := e.recorded(ctx, slices.Collect(maps.Keys(e.watch)))
+	e.read = append(e.read, back...)
+	var others []string
+	switch gathers := e.run == nil && !e.more.IsZero(); {
+	case err != nil:
+		return err
+	case gathers: // minions that nobody has named yet may have answered
+	case len(e.down) > 0:
+		others = e.down
+	default:
+		return nil
+	}
+	back, err = e.fetch(ctx, e.pinged, others)
+	e.read = append(e.read, back...)
+	return err
+}
+
+// recorded reads the recorded returns of watched minions: to the job, and to the question whether they work.
+func (e *Engine) recorded(ctx context.Context, ids []string) ([]Return, error) {
+	to := map[job.ID][]string{}
+	slices.Sort(ids)
+	for _, id := range ids {
+		w := e.watch[id]
+		to[w.job] = append(to[w.job], id)
+		if w.question != "" {
+			to[w.question] = append(to[w.question], id)
+		}
+	}
+	var all []Return
+	for _, id := range slices.Sorted(maps.Keys(to)) {
+		some, err := e.fetch(ctx, id, to[id])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// fetch returns the recorded returns that the host has, none if it has no record.
+func (e *Engine) fetch(ctx context.Context, id job.ID, minions []string) ([]Return, error) {
+	if r, ok := e.Host.(Recorder); ok && id != "" {
+		return r.Recorded(ctx, id, minions)
+	}
+	return nil, nil
+}
+
 // late asks the minions whose time is over whether they still work, and gives up on those that were
 // asked before.
 func (e *Engine) late(ctx context.Context, now time.Time) error {
-	ask := map[job.ID][]string{}
+	questions, over := map[job.ID][]string{}, []string{}
 	for id, w := range e.watch {
 		switch {
 		case w.until.After(now):
 		case w.asked:
-			e.drop(id)
+			over = append(over, id)
 		default:
-			w.asked, w.until = true, now.Add(e.Plan.Gather)
-			ask[w.job] = append(ask[w.job], id)
+			questions[w.job] = append(questions[w.job], id)
 		}
 	}
-	for about, ids := range ask {
+	if err := e.giveUp(ctx, over); err != nil {
+		return err
+	}
+	for about, ids := range questions {
 		if err := e.ask(ctx, about, ids); err != nil {
 			return err
 		}
@@ -307,6 +409,28 @@ func (e *Engine) late(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// giveUp ends the wait for minions that have not answered, unless the record has an answer.
+func (e *Engine) giveUp(ctx context.Context, ids []string) error {
+	back, err := e.recorded(ctx, ids)
+	if err != nil {
+		return err
+	}
+	answered := map[string]bool{}
+	for _, r := range back {
+		if w := e.watch[r.Minion]; w != nil && (r.Job == w.job || r.Running) {
+			answered[r.Minion] = true
+			e.read = append(e.read, r)
+		}
+	}
+	for _, id := range ids {
+		if !answered[id] {
+			e.drop(id)
+		}
+	}
+	return nil
+}
+
+// ask asks minions whether they still work. Their time for the answer begins when the question is sent.
 func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
 	slices.Sort(ids)
 	sent, err := e.Host.Publish(ctx,
@@ -316,6 +440,11 @@ func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
 		return err
 	}
 	e.jobs[sent.Job] = question
+	until := time.Now().Add(e.Plan.Gather)
+	for _, id := range ids {
+		w := e.watch[id]
+		w.asked, w.question, w.until = true, sent.Job, until
+	}
 	return nil
 }
 

@@ -345,3 +345,139 @@ func TestBatchDoesNotWaitForThoseWithoutAConnection(t *testing.T) {
 		})
 	}
 }
+
+// A recorder is a fleet whose returns may be lost on their way, and are in a record.
+type recorder struct {
+	*fleet
+	slow time.Duration // how long it takes to publish a question
+	lost func(r Return) bool
+	kept []Return
+}
+
+func (c *recorder) Publish(ctx context.Context, o Order) (Sent, error) {
+	if o.Fun == "saltutil.find_job" {
+		time.Sleep(c.slow)
+	}
+	return c.fleet.Publish(ctx, o)
+}
+
+func (c *recorder) Next(ctx context.Context) (Return, error) {
+	r, err := c.fleet.Next(ctx)
+	if err != nil {
+		return r, err
+	}
+	c.kept = append(c.kept, r)
+	if c.lost != nil && c.lost(r) {
+		return Return{}, ErrGap
+	}
+	return r, nil
+}
+
+func (c *recorder) Recorded(_ context.Context, id job.ID, minions []string) ([]Return, error) {
+	var found []Return
+	for _, r := range c.kept {
+		if r.Job == id && (minions == nil || slices.Contains(minions, r.Minion)) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// TestEngineReadsWhatItMissed loses returns: to the ping, to the job, and to the question whether a minion
+// works. All are in the record, so nobody is called silent, and each return counts once.
+func TestEngineReadsWhatItMissed(t *testing.T) {
+	first := func() func(Return) bool {
+		seen := map[job.ID]bool{}
+		return func(r Return) bool {
+			defer func() { seen[r.Job] = true }()
+			return !seen[r.Job]
+		}
+	}
+	for name, tt := range map[string]struct {
+		minions map[string]minion
+		lost    func(Return) bool
+		want    []string
+	}{
+		"all": {map[string]minion{"a": {}, "b": {work: 20 * time.Second}}, func(Return) bool { return true },
+			[]string{"down", "start a b", "a 0", "b 0"}},
+		"the first of each job": {map[string]minion{"a": {}, "b": {work: 20 * time.Second}}, first(),
+			[]string{"down", "start a b", "a 0", "b 0"}},
+		"a late answer to the ping": {map[string]minion{"a": {work: 20 * time.Second}, "b": {ping: 10 * time.Second}},
+			func(r Return) bool { return r.Minion == "b" },
+			[]string{"down b", "start a", "start b", "b 0", "a 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, d := &recorder{fleet: newFleet(tt.minions), lost: tt.lost}, &diary{}
+				e := NewEngine(Options{Plan: Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second,
+					Gather: 2 * time.Second}, Host: c, Observer: d})
+				if err := errors.Join(e.Gather(t.Context(), "*", "glob"), e.Work(t.Context(), true)); err != nil {
+					t.Fatal(err)
+				}
+				expect(t, "diary", d.lines, tt.want)
+			})
+		})
+	}
+}
+
+// TestEngineLooksIntoTheRecordBeforeItGivesUp has a return of which nothing came, not even a gap.
+func TestEngineLooksIntoTheRecordBeforeItGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, d := &recorder{fleet: newFleet(map[string]minion{"a": {work: -1, mute: true}, "b": {work: -1, mute: true}})}, &diary{}
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second,
+			Gather: 2 * time.Second}, Host: c, Observer: d})
+		if err := e.Gather(t.Context(), "*", "glob"); err != nil {
+			t.Fatal(err)
+		}
+		c.kept = append(c.kept, Return{Job: "00000000000000000002", Minion: "a", Retcode: 2})
+		if err := e.Work(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(d.lines[2:])
+		expect(t, "diary", d.lines, []string{"down", "start a b", "a 2", "b silent"})
+	})
+}
+
+// TestMinionsHaveTimeToAnswerTheQuestion publishes questions slower than the time for their answers.
+func TestMinionsHaveTimeToAnswerTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, d := &recorder{fleet: newFleet(map[string]minion{"a": {work: time.Minute}}), slow: 15 * time.Second}, &diary{}
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: 5 * time.Second,
+			Gather: 2 * time.Second}, Host: slowAnswers{c}, Observer: d})
+		if err := errors.Join(e.Gather(t.Context(), "*", "glob"), e.Work(t.Context(), true)); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "diary", d.lines, []string{"down", "start a", "a 0"})
+	})
+}
+
+// slowAnswers has no record, and gives no return once the time for it is over.
+type slowAnswers struct{ c *recorder }
+
+func (s slowAnswers) Publish(ctx context.Context, o Order) (Sent, error) { return s.c.Publish(ctx, o) }
+
+func (s slowAnswers) Next(ctx context.Context) (Return, error) {
+	if err := ctx.Err(); err != nil {
+		return Return{}, err
+	}
+	return s.c.fleet.Next(ctx)
+}
+
+// TestResumedEngineHeedsAFailureFirst resumes a run with failhard, of which a minion has failed meanwhile:
+// none starts.
+func TestResumedEngineHeedsAFailureFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &recorder{fleet: newFleet(map[string]minion{"a": {}, "b": {}, "c": {}})}
+		r := NewRun(Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second, Failhard: true}, []string{"a"})
+		r.Start(time.Now())
+		r.Add("b", "c") // the pause of a place is not recorded
+		id := job.ID("20260501120000000000")
+		c.kept = []Return{{Job: id, Minion: "a", Retcode: 1}}
+		d := &diary{}
+		e := Resume(Options{Host: c, Observer: d}, r, id)
+		if err := errors.Join(e.CatchUp(t.Context()), e.Work(t.Context(), true)); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "diary", d.lines, []string{"a 1"})
+	})
+}
