@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// batches handles the commands publish_batch and stop_batch: batches that run within the master.
+// batches handles the commands publish_batch, stop_batch and batch_state: batches that run within the master.
 // They continue when the client disconnects, and resume after a restart of the master. Salt's
 // master has a publish_batch that cannot be called, so the reply shows clients which kind of master
 // they use.
@@ -32,6 +32,7 @@ type batches struct {
 
 	mu      sync.Mutex
 	running map[job.ID]*batchJob
+	resumed bool // running has the batches of an earlier master too
 }
 
 const (
@@ -39,7 +40,7 @@ const (
 	// cannot name it.
 	batchDir  = ".batches"
 	batchBank = "orders"
-	// stopBank has the ids of batches that are to be stopped. Only masters of a cluster write it.
+	// stopBank has the ids of batches that are to be stopped.
 	stopBank = "stops"
 	// maxBatches is how many batches run at one time. maxOwned is how many of them may belong to
 	// one user without full rights.
@@ -85,7 +86,7 @@ func newBatches(b base, records cache.Bank, pub *publishing) *batches {
 
 // batchCommands returns the commands about batches.
 func batchCommands(b *batches) map[string]command {
-	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop}}
+	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop}, "batch_state": {do: b.state}}
 }
 
 // publish starts a batch. The fields are those of publish; kwargs has batch, and may have
@@ -234,8 +235,8 @@ func (b *batches) heed(id job.ID) {
 	}
 }
 
-// mark notes on all masters of the cluster that a batch is to be stopped. The note lasts until the batch
-// has ended, whoever leads.
+// mark notes on disk, and on all masters of a cluster, that a batch is to be stopped. The note lasts until
+// the batch has ended, whoever runs it.
 func (b *batches) mark(id job.ID) error {
 	if err := b.bank.Store(stopBank, string(id), []byte("stop")); err != nil {
 		return fmt.Errorf("note that batch %s is to be stopped: %w", id, err)
@@ -339,17 +340,33 @@ func owned(all map[job.ID]string, owner string) int {
 func (b *batches) drop(j *batchJob) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.running, j.id)
+	if b.running[j.id] == j {
+		delete(b.running, j.id)
+	}
+}
+
+// runsHere reports whether this master runs a batch, or is about to.
+func (b *batches) runsHere(j *batchJob) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running[j.id] == j
 }
 
 // forget removes the record of a batch, then the note that it is to be stopped, and drops it.
 func (b *batches) forget(j *batchJob) {
 	defer b.drop(j)
-	if err := b.bank.Flush(batchBank, string(j.id)); err != nil {
-		b.log.WithError(err).Errorf("drop record of batch %s", j.id)
-		return
+	if err := b.erase(j.id); err != nil {
+		b.log.WithError(err).Error("forget a batch")
 	}
-	b.unmark(j.id)
+}
+
+// erase removes the record of a batch, and then the note that it is to be stopped.
+func (b *batches) erase(id job.ID) error {
+	if err := b.bank.Flush(batchBank, string(id)); err != nil {
+		return fmt.Errorf("drop record of batch %s: %w", id, err)
+	}
+	b.unmark(id)
+	return nil
 }
 
 // stop stops a batch: no further minions start, and those at work finish. Only the owner of the
@@ -371,29 +388,43 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 		}
 	}
 	if j != nil && !data.Truth(kwargs.Value("look")) {
-		if b.lead != nil { // another master may run it, now or later
-			if err := b.mark(j.id); err != nil {
-				return refusal("SaltClientError", err.Error()), nil
-			}
+		// another master may run it, now or later: one of the cluster, or this one after a restart
+		err := b.mark(j.id)
+		if err != nil && (b.lead != nil || !b.runsHere(j)) {
+			return refusal("SaltClientError", err.Error()), nil
+		}
+		if err != nil {
+			b.log.WithError(err).Error("A batch is stopped, but may go on if this master ends before the batch does")
 		}
 		j.stop()
+		b.heed(j.id)
 	}
 	return clearReply(data.NewMap("jid", load.Text("jid"), "stopped", j != nil)), nil
 }
 
-// find returns a batch that runs on this master, or on another one of its cluster, or nil.
+// find returns a batch that runs on this master, or on another one of its cluster, or nil. A batch that is
+// recorded and not resumed yet counts as running.
 func (b *batches) find(id job.ID) *batchJob {
-	b.mu.Lock()
-	j := b.running[id]
-	b.mu.Unlock()
-	if j != nil || b.lead == nil || !job.ValidID(id) {
-		return j
-	}
-	j, err := b.read(id)
+	j, err := b.look(id)
 	if err != nil {
-		return nil
+		b.log.WithError(err).Errorf("look whether batch %s is running", id)
 	}
 	return j
+}
+
+// look is find for callers that heed errors.
+func (b *batches) look(id job.ID) (*batchJob, error) {
+	b.mu.Lock()
+	j, all := b.running[id], b.lead == nil && b.resumed
+	b.mu.Unlock()
+	if j != nil || all || !job.ValidID(id) {
+		return j, nil
+	}
+	j, err := b.read(id)
+	if errors.Is(err, cache.ErrNotFound) {
+		return nil, nil
+	}
+	return j, err
 }
 
 // serve runs batches until ctx ends. It resumes those of an earlier master first.
@@ -401,6 +432,7 @@ func (b *batches) serve(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	begin := func(j *batchJob) { work.Go(func() { b.drive(ctx, j) }) }
+	defer b.setResumed(false)
 	for _, j := range b.resume() {
 		begin(j)
 	}
@@ -414,8 +446,14 @@ func (b *batches) serve(ctx context.Context) error {
 	}
 }
 
+func (b *batches) setResumed(is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.resumed = is
+}
+
 // resume reads the batches that were running when the master ended. A record that cannot be read is
-// logged and dropped.
+// logged, and dropped if it is damaged.
 func (b *batches) resume() []*batchJob {
 	marks, err := b.bank.List(stopBank) // before the records: a mark is younger than the record
 	if err != nil {
@@ -425,12 +463,19 @@ func (b *batches) resume() []*batchJob {
 	if err != nil {
 		b.log.WithError(err).Error("list the batches of an earlier master")
 	}
-	var found []*batchJob
+	found, whole := []*batchJob{}, err == nil
 	for _, id := range ids {
 		j, err := b.read(job.ID(id))
+		if errors.Is(err, cache.ErrNotFound) { // it has ended meanwhile
+			continue
+		}
 		if err != nil {
 			b.log.WithError(err).Errorf("batch %s is not resumed", id)
-			b.forget(&batchJob{id: job.ID(id)})
+			if errors.Is(err, batch.ErrRecord) {
+				b.forget(&batchJob{id: job.ID(id)})
+			} else {
+				whole = false
+			}
 			continue
 		}
 		b.mu.Lock()
@@ -440,6 +485,7 @@ func (b *batches) resume() []*batchJob {
 		}
 		b.mu.Unlock()
 	}
+	b.setResumed(whole)
 	for _, id := range marks {
 		b.heed(job.ID(id))
 	}
@@ -449,15 +495,9 @@ func (b *batches) resume() []*batchJob {
 // drive runs one batch. If the master or its lead ends first, the record stays on disk: for the next
 // start, or for the next leader.
 func (b *batches) drive(ctx context.Context, j *batchJob) {
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Errorf("batch %s: panic: %v\n%s", j.id, p, debug.Stack())
-			b.drop(j)
-		}
-	}()
+	defer b.drop(j)
 	defer j.stop()
 	if !b.refresh(j) {
-		b.drop(j)
 		return
 	}
 	if b.marked(j.id) {
@@ -465,19 +505,47 @@ func (b *batches) drive(ctx context.Context, j *batchJob) {
 	}
 	host := newBatchHost(b, j)
 	defer host.Close()
-	err := errors.Join(host.work(ctx), j.refused)
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Errorf("batch %s: panic: %v\n%s", j.id, p, debug.Stack())
+			host.fire("done", host.end(errPanic))
+		}
+	}()
+	err := host.work(ctx)
+	err = errors.Join(err, j.refused)
 	if !deposed(err) {
 		err = errors.Join(err, host.mayEnd())
 	}
 	switch {
 	case ctx.Err() != nil, deposed(err):
-		b.drop(j)
 		return
 	case err != nil && !errors.Is(err, batch.ErrStop):
 		b.log.WithError(err).Errorf("batch %s ended early", j.id)
 	}
-	b.forget(j)
-	host.done(err)
+	b.finish(ctx, host, host.end(err))
+}
+
+// errPanic is in the event done of a batch that is interrupted by a fault of the master.
+var errPanic = errors.New("an internal error of the master, which is in its log, interrupted the batch; " +
+	"the batch goes on when the master starts again")
+
+// finish keeps the end of a batch, removes its record and announces the end, in this order: a client that
+// asks finds either the record or the end. In a cluster it tries until the cluster answers; if the lead ends
+// meanwhile, the next leader finishes the batch.
+func (b *batches) finish(ctx context.Context, host *batchHost, end *data.Map) {
+	kept := host.insist(func() error { return b.keepEnd(host.job, end) })
+	if ctx.Err() != nil {
+		return
+	}
+	erased := host.insist(func() error { return b.erase(host.job.id) })
+	if ctx.Err() != nil && erased != nil {
+		return
+	}
+	if err := errors.Join(kept, erased); err != nil {
+		b.log.WithError(err).Errorf("batch %s has ended, and its records are not as they should be", host.job.id)
+	}
+	b.drop(host.job)
+	host.fire("done", end)
 }
 
 // refresh brings a batch to the state of its record: since it was read the batch may have gone on,

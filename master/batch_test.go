@@ -12,11 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returners"
@@ -377,4 +379,187 @@ func TestGoneMinions(t *testing.T) {
 	same(t, "beside a stranger", len(p.gone(all)), 0)
 	now = now.Add(returnTime)
 	same(t, "expected later", len(p.returning(all)), 0)
+}
+
+// TestReturnsInAGapCount lets the master not read while it publishes, as without a quorum, until its queue has
+// no room for a return: the minion is not called silent, and its return counts once.
+func TestReturnsInAGapCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c")
+		var id string
+		steps := 0
+		b.batches.pub.cluster = &gate{b: b, orders: func(_ *order, sent *sentJob) error {
+			if !sent.step {
+				return nil
+			}
+			if steps++; steps < 2 {
+				return nil
+			}
+			for range 20_000 { // more than the queue takes; b's return comes after them
+				if err := b.bus.FireMapHere(eventbus.Tagify("job", id, "ret", "x"), data.Raw{0x80}); err != nil {
+					return err
+				}
+			}
+			time.Sleep(10 * time.Second)
+			return nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, map[string]time.Duration{"b": 3 * time.Second}, nil)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		id = "20260101000000000001"
+		b.order(t, "publish_batch", "jid", id, "kwargs", batchOptions())
+		done := until(t, events, "done")
+		same(t, "done", ids(done.Value("done_minions")), []string{"a", "b", "c"})
+		same(t, "silent", ids(done.Value("timedout_minions")), []string{})
+		c.mu.Lock()
+		same(t, "who ran it", slices.Sorted(slices.Values(c.ran)), []string{"a", "b", "c"})
+		c.mu.Unlock()
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+// TestBatchHostHearsReturnsToItsJobsAlone fires more foreign events than a queue takes.
+func TestBatchHostHearsReturnsToItsJobsAlone(t *testing.T) {
+	b := newBench(t, nil, "a")
+	id := job.ID("20260101000000000001")
+	h := newBatchHost(b.batches, newBatchJob(id, data.NewMap(), batch.Plan{}, queue.Owner{}))
+	defer h.Close()
+	h.jobs.add("20260101000000000002")
+	for range 20_000 {
+		must(t, b.bus.FireMapHere("salt/job/20260101000000000003/ret/a", data.Raw{0x80}))
+		must(t, b.bus.FireMapHere("salt/job/20260101000000000001/prog/a/1", data.Raw{0x80}))
+	}
+	for _, of := range []string{"20260101000000000001", "20260101000000000002"} {
+		must(t, b.bus.FireMapHere(eventbus.Tagify("job", of, "ret", "a"), data.Raw{0x80}))
+		r, err := h.Next(t.Context())
+		must(t, err)
+		same(t, "job", string(r.Job), of)
+	}
+}
+
+// TestStopBeforeTheMasterResumesItsBatches stops a batch of an earlier master right after a restart: the stop
+// lasts.
+func TestStopBeforeTheMasterResumesItsBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a", "b", "c")
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second}, nil)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
+		until(t, events, "step")
+		end()
+		if r := b.order(t, "batch_state", "jid", id); r.Value("running") != true {
+			t.Errorf("state of a batch that will be resumed: %s", data.Repr(r))
+		}
+		if r := b.order(t, "stop_batch", "jid", id); !data.Truth(r.Value("stopped")) {
+			t.Errorf("reply %s", data.Repr(r))
+		}
+		end = b.runBatches(t)
+		done := until(t, events, "done")
+		same(t, "not started", ids(done.Value("not_started")), []string{"b", "c"})
+		same(t, "who ran it", c.ran, []string{"a"})
+		synctest.Wait()
+		left, err := b.batches.bank.List(stopBank)
+		must(t, err)
+		same(t, "notes left", len(left), 0)
+		events.Close()
+		end()
+		cancel()
+	})
+}
+
+// TestStateOfABatch asks for the state of batches: their owner and root learn it, others nothing. The end is
+// known after a restart too.
+func TestStateOfABatch(t *testing.T) {
+	watchBatches(t, func(t *testing.T, w *watched) {
+		state := func(who func(*bench) *data.Map, id string) *data.Map {
+			load := who(w.bench)
+			return w.order(t, "batch_state", "jid", id, "user", load.Value("user"), "key", load.Value("key"),
+				"kwargs", load.Value("kwargs"))
+		}
+		id := w.begin(t, fredLoad, "2")
+		forgotten := newWatchers(0) // as after a restart: who ordered with a login is not recalled
+		w.batches.pub.watchers = forgotten
+		for _, who := range []func(*bench) *data.Map{rootLoad, fredLoad} {
+			if r := state(who, id); r.Value("running") != true || r.Has("end") {
+				t.Errorf("while it runs: %s", data.Repr(r))
+			}
+		}
+		until(t, w.events, "done")
+		synctest.Wait()
+		w.restart(t, func() {})
+		for _, who := range []func(*bench) *data.Map{rootLoad, fredLoad} {
+			r := state(who, id)
+			end, _ := r.Value("end").(*data.Map)
+			if r.Value("running") != false || end.Has("metadata") {
+				t.Errorf("after the end: %s", data.Repr(r))
+			}
+			same(t, "done", ids(end.Value("done_minions")), []string{"a", "b", "c"})
+		}
+		unknown := state(rootLoad, "20200101000000000000")
+		if unknown.Value("running") != false || unknown.Has("end") {
+			t.Errorf("an unknown batch: %s", data.Repr(unknown))
+		}
+		same(t, "a path", errorName(state(fredLoad, "../orders/x")), "AuthorizationError")
+		same(t, "another user", errorName(state(daemonLoad, id)), "AuthorizationError")
+		w.batches.pub.watchers.remember(job.ID(id), initiator{name: "daemon", uid: eventbus.NoUser})
+		same(t, "who may read the events", state(daemonLoad, id).Has("end"), true)
+	})
+}
+
+// TestEndsOfBatchesAreDropped keeps one end more than are kept: the one written first is dropped.
+func TestEndsOfBatchesAreDropped(t *testing.T) {
+	b := newBench(t, nil, "a")
+	all := jids(maxEnds + 1)
+	for i, id := range slices.Backward(all) {
+		must(t, b.batches.keepEnd(&batchJob{id: id}, data.NewMap("error", "x")))
+		if i == maxEnds {
+			time.Sleep(20 * time.Millisecond) // the clock of the file system is coarse
+		}
+	}
+	left, err := b.batches.bank.List(endBank)
+	must(t, err)
+	same(t, "how many are kept", len(left), maxEnds)
+	end, _, err := b.batches.readEnd(all[maxEnds])
+	must(t, err)
+	same(t, "the first is kept", end != nil, false)
+}
+
+// An angryBank panics when an end is stored.
+type angryBank struct{ cache.Bank }
+
+func (a angryBank) Store(bank, key string, value []byte) error {
+	if bank == endBank {
+		panic("a fault")
+	}
+	return a.Bank.Store(bank, key, value)
+}
+
+// TestFaultOfABatchIsTold has the master panic in a batch: who follows it learns of that, and the batch goes
+// on after a restart.
+func TestFaultOfABatchIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, "a")
+		good := b.batches.bank
+		b.batches.bank = angryBank{good}
+		ctx, cancel := context.WithCancel(t.Context())
+		c := crewOf(ctx, b, nil, nil)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		end := b.runBatches(t)
+		b.order(t, "publish_batch", "kwargs", batchOptions())
+		same(t, "error", until(t, events, "done").Text("error"), errPanic.Error())
+		synctest.Wait()
+		end()
+		b.batches.bank = good
+		end = b.runBatches(t)
+		same(t, "done", ids(until(t, events, "done").Value("done_minions")), []string{"a"})
+		same(t, "who ran it", c.ran, []string{"a"})
+		events.Close()
+		end()
+		cancel()
+	})
 }

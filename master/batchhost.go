@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/brineproject/brine/cluster"
@@ -22,9 +24,9 @@ import (
 type batchHost struct {
 	b       *batches
 	job     *batchJob
+	jobs    *batchJobs
 	events  *eventbus.Subscription
 	engine  *batch.Engine
-	earlier []batch.Return  // returns that arrived while no master ran
 	down    []string        // minions that did not answer the ping
 	stopped bool            // the engine was stopped
 	led     context.Context // of work; in a cluster it ends with the lead
@@ -33,11 +35,39 @@ type batchHost struct {
 var (
 	_ batch.Host     = (*batchHost)(nil)
 	_ batch.Observer = (*batchHost)(nil)
+	_ batch.Recorder = (*batchHost)(nil)
 )
 
 func newBatchHost(b *batches, j *batchJob) *batchHost {
-	return &batchHost{b: b, job: j, events: b.pub.bus.Subscribe(eventbus.SubscribeOptions{
-		Name: "batch " + string(j.id), Prefixes: []string{eventbus.Tagify("job") + "/"}})}
+	jobs := &batchJobs{ids: map[string]bool{string(j.id): true}}
+	return &batchHost{b: b, job: j, jobs: jobs, events: b.pub.bus.Subscribe(eventbus.SubscribeOptions{
+		Name: "batch " + string(j.id), Prefixes: []string{jobPrefix}, Match: jobs.returned, Gaps: true})}
+}
+
+// jobPrefix begins the tags of events about jobs.
+const jobPrefix = "salt/job/"
+
+// batchJobs are the ids of the jobs that a batch has sent. It is safe for concurrent use.
+type batchJobs struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+func (s *batchJobs) add(id job.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids[string(id)] = true
+}
+
+// returned reports whether a tag is that of a return to one of the jobs.
+func (s *batchJobs) returned(tag string) bool {
+	id, what, _ := strings.Cut(strings.TrimPrefix(tag, jobPrefix), "/")
+	if !strings.HasPrefix(what, "ret/") {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ids[id]
 }
 
 // Close ends the subscription to events.
@@ -48,11 +78,11 @@ func (h *batchHost) work(ctx context.Context) error {
 	h.led = ctx
 	o := batch.Options{Plan: h.job.plan, Host: h, Observer: h}
 	if h.job.run != nil {
-		if err := h.catchUp(ctx); err != nil {
+		h.engine = batch.Resume(o, h.job.run, h.job.id)
+		if err := h.engine.CatchUp(ctx); err != nil {
 			return err
 		}
 		h.withdraw()
-		h.engine = batch.Resume(o, h.job.run, h.job.id)
 		return h.engine.Work(ctx, true)
 	}
 	h.engine = batch.NewEngine(o)
@@ -79,7 +109,7 @@ func (h *batchHost) withdraw() {
 	}
 	if ids := log.unsent(h.job.id, h.job.run.Active()); len(ids) > 0 {
 		h.b.log.Warnf("batch %s: the last leader ended before it sent a step; %d minions start now", h.job.id, len(ids))
-		h.job.run.Withdraw(ids)
+		h.engine.Withdraw(ids)
 	}
 }
 
@@ -107,18 +137,27 @@ func (h *batchHost) recorded(ctx context.Context) bool {
 	return err == nil && data.Equal(load, h.job.load)
 }
 
-// catchUp loads the returns of minions that were at work when the master ended.
-func (h *batchHost) catchUp(ctx context.Context) error {
-	returns, err := h.b.pub.jobs.Returns(ctx, h.job.id)
+// Recorded reads returns from the job cache. In a cluster it tries until the cluster answers or this master
+// leads no more. If the returns cannot be read, that is logged, and the batch goes on with the events alone.
+func (h *batchHost) Recorded(ctx context.Context, id job.ID, minions []string) ([]batch.Return, error) {
+	var found []batch.Return
+	err := h.insist(func() error {
+		found = nil
+		return returners.WalkReturns(ctx, h.b.pub.jobs, id, minions, func(r returners.Return) error {
+			if back, ok := batch.ParseReturn(id, r.Minion, r.Load); ok {
+				back.Load = nil // it may be large, and nobody here needs it
+				found = append(found, back)
+			}
+			return nil
+		})
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
-		return err
+		h.b.log.WithError(err).Errorf("batch %s: read the recorded returns to job %s", h.job.id, id)
 	}
-	for _, r := range returns {
-		if back, ok := batch.ParseReturn(h.job.id, r.Minion, r.Load); ok {
-			h.earlier = append(h.earlier, back)
-		}
-	}
-	return nil
+	return found, nil
 }
 
 // Publish sends an order to minions.
@@ -185,6 +224,7 @@ func (h *batchHost) send(
 	ctx context.Context, load, kwargs *data.Map, to recipients,
 ) (*sentJob, error) {
 	for {
+		h.jobs.add(job.ID(load.Text("jid")))
 		done, err := h.b.pub.send(ctx, load, kwargs, to)
 		switch {
 		case to.step && errors.Is(err, errTaken):
@@ -265,11 +305,6 @@ func quietKwargs(kwargs *data.Map) *data.Map {
 
 // Next returns the next return. It returns batch.ErrStop once when the batch is stopped.
 func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
-	if len(h.earlier) > 0 {
-		r := h.earlier[0]
-		h.earlier = h.earlier[1:]
-		return r, nil
-	}
 	if h.job.halt.Err() != nil && !h.stopped {
 		return batch.Return{}, h.halt()
 	}
@@ -285,6 +320,9 @@ func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
 			return batch.Return{}, h.halt()
 		case err != nil:
 			return batch.Return{}, err
+		case e.Tag == eventbus.DroppedTag:
+			h.b.log.Warnf("batch %s: events of returns were dropped; the recorded returns are read", h.job.id)
+			return batch.Return{}, batch.ErrGap
 		}
 		if r, ok := batch.ReturnOf(e); ok {
 			return r, nil
@@ -303,7 +341,10 @@ func (h *batchHost) halt() error {
 	if deposed(err) { // the batch is another master's
 		return err
 	}
-	return errors.Join(batch.ErrStop, err)
+	if err != nil { // the engine takes it for a stop alone; the note of the stop lasts
+		h.b.log.WithError(err).Errorf("batch %s: record that it was stopped", h.job.id)
+	}
+	return batch.ErrStop
 }
 
 // Down announces which minions answered the ping, and which did not.
@@ -362,16 +403,15 @@ func (h *batchHost) Answered(batch.Return) {}
 // Silent announces that a minion got the job and has not answered.
 func (h *batchHost) Silent(id string) { h.fire("silent", data.NewMap("minion", id)) }
 
-// done announces how the batch ended.
-func (h *batchHost) done(why error) {
+// end returns how the batch ended, as the event about it tells.
+func (h *batchHost) end(why error) *data.Map {
 	end := data.NewMap("available_minions", []any{}, "down_minions", data.Values(h.down),
 		"done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
-	if run := h.engine.Run(); run != nil {
+	if h.job.run != nil {
+		run := h.job.run
 		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed),
 			run.Ended(batch.Silent)
-		all := append(append(append(append([]string{}, answered...), failed...), silent...),
-			run.Waiting()...)
-		end.Set("available_minions", data.Values(all))
+		end.Set("available_minions", data.Values(slices.Concat(answered, failed, silent, run.Active(), run.Waiting())))
 		end.Set("done_minions", data.Values(append(append([]string{}, answered...), failed...)))
 		end.Set("failed_minions", data.Values(failed))
 		end.Set("timedout_minions", data.Values(silent))
@@ -381,7 +421,7 @@ func (h *batchHost) done(why error) {
 	if why != nil {
 		end.Set("error", why.Error())
 	}
-	h.fire("done", end)
+	return end
 }
 
 func (h *batchHost) fire(what string, body *data.Map) {

@@ -61,7 +61,7 @@ func (b *batches) read(id job.ID) (*batchJob, error) {
 	}
 	owner, err := b.ownerIn(order, load)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: its owner: %w", batch.ErrRecord, err)
 	}
 	j := newBatchJob(id, load, run.Plan(), owner)
 	if text := order.Text("refused"); text != "" {

@@ -86,7 +86,7 @@ const hereLogins = 12
 func TestOnlyCredentialsAreDecodedOfStrangers(t *testing.T) {
 	b := aclBench(t, nil)
 	for _, cmd := range []string{"publish", "publish_batch", "stop_batch", "runner", "wheel",
-		"mk_token", "get_token", "job_returns", "ping", "nosuch"} {
+		"mk_token", "get_token", "job_returns", "batch_state", "ping", "nosuch"} {
 		for _, field := range []string{"arg", "fun", "user", "key", "token", "eauth", "kwarg",
 			"token_expire", "id", "jid"} {
 			load := data.NewMap("cmd", cmd, "tgt", "*", "fun", "test.ping", "arg", []any{},

@@ -17,7 +17,7 @@ import (
 // command; a new one is added on purpose.
 var commands = struct{ clear, encrypted []string }{
 	clear: []string{"_auth", "ping", "publish", "publish_batch", "stop_batch", "mk_token",
-		"get_token", "runner", "wheel", "job_returns"},
+		"get_token", "runner", "wheel", "job_returns", "batch_state"},
 	encrypted: []string{"_return", "_minion_event", "_pillar", "_master_opts", "_mine", "_mine_get",
 		"_mine_delete", "_mine_flush", "_file_recv", "_serve_file", "_file_find", "_file_hash",
 		"_file_hash_and_stat", "_file_list", "_file_list_emptydirs", "_dir_list",

@@ -274,7 +274,7 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	}
 	m.closers = append(m.closers, orders.Close)
 	p.batches, err = p.member.share(m, orders, cluster.Batches, replica.Options{
-		Durable: []string{batchBank, stopBank},
+		Durable: []string{batchBank, stopBank, endBank},
 		Changed: func(bank, id string) { p.batchChanged(bank, job.ID(id)) }})
 	if err != nil {
 		return err
