@@ -54,19 +54,16 @@ type BatchEnd struct {
 
 // FollowBatch reports the progress of a batch of the master to o, until the batch has ended or
 // enough returns true; the result is nil then. A lost connection to the bus, as after a restart of
-// the master, is restored. Returns whose events were missed are read from the master's record at the
-// end, and the lists in the BatchEnd are complete. In a cluster the end can overtake the last returns,
-// which are waited for.
+// the master, is restored. Then, and after dropped events, the master is asked whether the batch still
+// runs, and for the recorded returns. At the end, too, returns whose events were missed are read from the
+// master's record, and the lists in the BatchEnd are complete. In a cluster the end can overtake the last
+// returns, which are waited for.
 func (l *Local) FollowBatch(
 	ctx context.Context, j *Job, o batch.Observer, enough func() bool,
 ) (*BatchEnd, error) {
-	f := &following{job: j.ID, o: o, seen: map[string]bool{}}
+	f := &following{job: j.ID, minions: j.Minions, o: o, seen: map[string]bool{}, told: map[string]bool{}}
 	for !enough() {
-		e, err := l.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		end, err := f.take(e)
+		end, err := l.follow(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +72,29 @@ func (l *Local) FollowBatch(
 		}
 	}
 	return nil, nil
+}
+
+// follow takes one event of a batch. If events may have been missed it asks the master for the state of the
+// batch, again and again until the master answers.
+func (l *Local) follow(ctx context.Context, f *following) (*BatchEnd, error) {
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	if f.gap {
+		wait, cancel = context.WithDeadline(ctx, f.again)
+	}
+	defer cancel()
+	if wait.Err() != nil && ctx.Err() == nil {
+		return l.askState(ctx, f)
+	}
+	e, joined, err := l.nextOrJoin(wait)
+	switch {
+	case err != nil && f.gap && wait.Err() != nil && ctx.Err() == nil:
+		return l.askState(ctx, f)
+	case err != nil:
+		return nil, err
+	case joined, e.Tag == eventbus.DroppedTag:
+		return l.askState(ctx, f)
+	}
+	return f.take(e)
 }
 
 // lateReturns is how long after the end of a batch its last returns may come.
@@ -118,9 +138,13 @@ func (l *Local) lookUp(ctx context.Context, f *following, minions []string) {
 
 // A following is what is known of a batch that somebody follows.
 type following struct {
-	job  job.ID
-	o    batch.Observer
-	seen map[string]bool // minions whose returns came
+	job     job.ID
+	minions []string // of the target, as far as they were known at the start
+	o       batch.Observer
+	seen    map[string]bool // minions whose returns came
+	told    map[string]bool // minions that were reported as down or silent
+	gap     bool            // events may have been missed, and the master has not answered since
+	again   time.Time       // when to ask it again
 }
 
 // lacks returns those minions whose returns have not come.
@@ -128,8 +152,11 @@ func (f *following) lacks(minions []string) []string {
 	return slices.DeleteFunc(slices.Clone(minions), func(id string) bool { return f.seen[id] })
 }
 
-// answered reports a return to the observer.
+// answered reports a return to the observer. Its event may come after it was read from the record.
 func (f *following) answered(r batch.Return) {
+	if f.seen[r.Minion] {
+		return
+	}
 	f.seen[r.Minion] = true
 	f.o.Answered(r)
 }
@@ -145,11 +172,11 @@ func (f *following) take(e eventbus.Event) (*BatchEnd, error) {
 	if !ok || what == "" {
 		return nil, nil
 	}
-	return batchEvent(what, e.Data, f.o)
+	return f.event(what, e.Data)
 }
 
-// batchEvent reports one event of a batch to o, and returns the BatchEnd if it is the last one.
-func batchEvent(what string, raw data.Raw, o batch.Observer) (*BatchEnd, error) {
+// event reports one event of the batch to the observer, and returns the BatchEnd if it is the last one.
+func (f *following) event(what string, raw data.Raw) (*BatchEnd, error) {
 	v, err := payload.UnmarshalText(raw, payload.WireLimits())
 	m, ok := v.(*data.Map)
 	if err != nil || !ok {
@@ -157,36 +184,73 @@ func batchEvent(what string, raw data.Raw, o batch.Observer) (*BatchEnd, error) 
 	}
 	switch what {
 	case "start":
-		o.Down(data.TextsOf(m.Value("down_minions")))
+		f.down(data.TextsOf(m.Value("down_minions")))
 	case "step":
-		return nil, o.Starting(data.TextsOf(m.Value("minions")))
+		return nil, f.o.Starting(data.TextsOf(m.Value("minions")))
 	case "silent":
-		o.Silent(m.Text("minion"))
+		f.silent(m.Text("minion"))
 	case "done":
-		return &BatchEnd{
-			NotStarted: data.TextsOf(m.Value("not_started")),
-			Done:       data.TextsOf(m.Value("done_minions")),
-			Error:      m.Text("error"),
-		}, nil
+		return f.end(m), nil
 	}
 	return nil, nil
+}
+
+// end returns how the batch ended. It first reports the minions that were down or silent, if the events
+// about them were missed.
+func (f *following) end(m *data.Map) *BatchEnd {
+	missed := func(id string) bool { return !f.told[id] && !f.seen[id] }
+	if down := slices.DeleteFunc(data.TextsOf(m.Value("down_minions")),
+		func(id string) bool { return !missed(id) }); len(down) > 0 {
+		f.down(down)
+	}
+	for _, id := range data.TextsOf(m.Value("timedout_minions")) {
+		if missed(id) {
+			f.silent(id)
+		}
+	}
+	return &BatchEnd{
+		NotStarted: data.TextsOf(m.Value("not_started")),
+		Done:       data.TextsOf(m.Value("done_minions")),
+		Error:      m.Text("error"),
+	}
+}
+
+func (f *following) down(ids []string) {
+	for _, id := range ids {
+		f.told[id] = true
+	}
+	f.o.Down(ids)
+}
+
+func (f *following) silent(id string) {
+	f.told[id] = true
+	f.o.Silent(id)
 }
 
 // next returns the next event of the bus. It reconnects if the connection is lost.
 func (l *Local) next(ctx context.Context) (eventbus.Event, error) {
 	for {
-		event, err := l.events.Next(ctx)
-		if !errors.Is(err, eventbus.ErrClosed) {
+		if event, joined, err := l.nextOrJoin(ctx); !joined {
 			return event, err
 		}
-		for l.listen(ctx) != nil {
-			select {
-			case <-ctx.Done():
-				return eventbus.Event{}, ctx.Err()
-			case <-time.After(reconnectPause):
-			}
+	}
+}
+
+// nextOrJoin returns the next event of the bus. If the connection is lost it reconnects, and joined is true
+// instead: events may have been missed.
+func (l *Local) nextOrJoin(ctx context.Context) (event eventbus.Event, joined bool, err error) {
+	event, err = l.events.Next(ctx)
+	if !errors.Is(err, eventbus.ErrClosed) {
+		return event, false, err
+	}
+	for l.listen(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			return eventbus.Event{}, false, ctx.Err()
+		case <-time.After(reconnectPause):
 		}
 	}
+	return eventbus.Event{}, true, nil
 }
 
 // BatchHost returns a host for an engine that runs the request as a batch, for masters that run no
