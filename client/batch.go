@@ -190,9 +190,24 @@ func (f *following) event(what string, raw data.Raw) (*BatchEnd, error) {
 	case "silent":
 		f.silent(m.Text("minion"))
 	case "done":
+		if isTrimmed(m) { // the master has the whole
+			f.gap, f.again = true, time.Time{}
+			return nil, nil
+		}
 		return f.end(m), nil
 	}
 	return nil, nil
+}
+
+// isTrimmed reports whether the event bus has cut a list of the event done, as it does with thousands of
+// minions.
+func isTrimmed(m *data.Map) bool {
+	for _, name := range []string{"down_minions", "done_minions", "timedout_minions", "not_started"} {
+		if _, cut := m.Value(name).(string); cut {
+			return true
+		}
+	}
+	return false
 }
 
 // end returns how the batch ended. It first reports the minions that were down or silent, if the events

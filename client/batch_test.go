@@ -97,8 +97,8 @@ func (d *deafMaster) Do(ctx context.Context, body []byte) ([]byte, error) {
 // master: the client asks the master, and ends with what it says. Each minion's return counts once.
 func TestEndOfABatchThatWasMissed(t *testing.T) {
 	refusal := data.NewMap("error", data.NewMap("name", "AuthorizationError", "message", "no"))
-	ended := data.NewMap("running", false, "end", data.NewMap("down_minions", []any{"x"}, "done_minions", []any{"a", "b"},
-		"timedout_minions", []any{"c"}, "not_started", []any{"d"}))
+	ended := data.NewMap("running", false, "end", data.NewMap("down_minions", []any{"x"},
+		"done_minions", []any{"a", "b"}, "timedout_minions", []any{"c"}, "not_started", []any{"d"}))
 	end := &BatchEnd{Done: []string{"a", "b"}, NotStarted: []string{"d"}}
 	for name, tt := range map[string]struct {
 		state   []*data.Map // the master's replies, the last one for good
@@ -113,9 +113,11 @@ func TestEndOfABatchThatWasMissed(t *testing.T) {
 		"a slow restart":       {state: []*data.Map{ended}, restart: true, deaf: 1, want: end, silent: []string{"c"}},
 		"it runs still":        {state: []*data.Map{data.NewMap("running", true)}, want: end},
 		"a second gap":         {state: []*data.Map{data.NewMap("running", true), ended}, want: end, silent: []string{"c"}},
-		"the end is forgotten": {state: []*data.Map{data.NewMap("running", false)}, want: &BatchEnd{Done: []string{"a", "b"}, Error: "2 minions"}},
-		"it does not tell":     {state: []*data.Map{refusal}, err: ErrNotAuthorized},
-		"it does not know":     {state: []*data.Map{data.NewMap()}, err: errNoState},
+		"the event is trimmed": {state: []*data.Map{ended}, want: end, silent: []string{"c"}},
+		"the end is forgotten": {state: []*data.Map{data.NewMap("running", false)},
+			want: &BatchEnd{Done: []string{"a", "b"}, Error: "2 minions"}},
+		"it does not tell": {state: []*data.Map{refusal}, err: ErrNotAuthorized},
+		"it does not know": {state: []*data.Map{data.NewMap()}, err: errNoState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.deaf > 0 {
@@ -148,7 +150,14 @@ func TestEndOfABatchThatWasMissed(t *testing.T) {
 					return tt.state[min(asked, len(tt.state)-1)]
 				}
 				m.fire(jid, "a", true, 0)
-				if !tt.restart {
+				switch {
+				case tt.restart:
+				case name == "the event is trimmed": // that of a batch with very many minions
+					if err := m.bus.Fire(eventbus.Tagify("batch", jid)+"/done",
+						data.NewMap("done_minions", "VALUE_TRIMMED", "not_started", []any{"d"})); err != nil {
+						t.Error(err)
+					}
+				default:
 					gap(m)
 				}
 				return published(jid, "a", "b", "c", "d")
@@ -184,6 +193,9 @@ func TestEndOfABatchThatWasMissed(t *testing.T) {
 			}
 			if d := cmp.Diff(tt.silent, w.silent); d != "" {
 				t.Errorf("silent:\n%s", d)
+			}
+			if told := tt.silent != nil; told != slices.Equal(w.down, []string{"x"}) {
+				t.Errorf("down: %v", w.down)
 			}
 			if asked == 0 {
 				t.Error("the record was not read")

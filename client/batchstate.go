@@ -26,14 +26,14 @@ type refusedState struct{ err error }
 func (r *refusedState) Error() string { return r.err.Error() }
 func (r *refusedState) Unwrap() error { return r.err }
 
-// askState asks the master whether a batch still runs, and reads its recorded returns. The result is nil while
-// the batch runs, and while the master does not answer, as during its restart; follow then asks again.
+// askState asks the master whether a batch still runs, and reads its recorded returns. The result is nil
+// while the batch runs, and while the master does not answer, as during its restart; follow then asks again.
 func (l *Local) askState(ctx context.Context, f *following) (*BatchEnd, error) {
 	running, end, err := l.batchState(ctx, f.job)
 	var refused *refusedState
 	switch {
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("events of batch %s were missed, and the master does not tell whether it still runs: %w",
+		return nil, fmt.Errorf("ask the master whether batch %s, of which events were missed, still runs: %w",
 			f.job, err)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
