@@ -86,7 +86,8 @@ func newBatches(b base, records cache.Bank, pub *publishing) *batches {
 
 // batchCommands returns the commands about batches.
 func batchCommands(b *batches) map[string]command {
-	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop}, "batch_state": {do: b.state}}
+	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop},
+		"batch_state": {do: b.state}}
 }
 
 // publish starts a batch. The fields are those of publish; kwargs has batch, and may have

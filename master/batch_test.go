@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -381,8 +382,8 @@ func TestGoneMinions(t *testing.T) {
 	same(t, "expected later", len(p.returning(all)), 0)
 }
 
-// TestReturnsInAGapCount lets the master not read while it publishes, as without a quorum, until its queue has
-// no room for a return: the minion is not called silent, and its return counts once.
+// TestReturnsInAGapCount lets the master not read while it publishes, as without a quorum, until its queue
+// has no room for a return: the minion is not called silent, and its return counts once.
 func TestReturnsInAGapCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, "a", "b", "c")
@@ -562,4 +563,30 @@ func TestFaultOfABatchIsTold(t *testing.T) {
 		end()
 		cancel()
 	})
+}
+
+// An unreadBank cannot read records of batches, as with too many open files.
+type unreadBank struct{ cache.Bank }
+
+func (u unreadBank) Fetch(bank, key string) ([]byte, error) {
+	if bank == batchBank {
+		return nil, errors.New("too many open files")
+	}
+	return u.Bank.Fetch(bank, key)
+}
+
+// TestRecordThatCannotBeReadNowIsKept: a later master resumes the batch, and until then nobody says that it
+// has ended.
+func TestRecordThatCannotBeReadNowIsKept(t *testing.T) {
+	b := newBench(t, nil, "a")
+	id := "20260101000000000001"
+	must(t, b.batches.bank.Store(batchBank, id, []byte{0xc1}))
+	b.batches.bank = unreadBank{b.batches.bank}
+	same(t, "how many are resumed", len(b.batches.resume()), 0)
+	left, err := b.batches.bank.List(batchBank)
+	must(t, err)
+	same(t, "left", left, []string{id})
+	if r := b.order(t, "batch_state", "jid", id); r.Has("running") || !r.Has("error") {
+		t.Errorf("state: %s", data.Repr(r))
+	}
 }

@@ -411,7 +411,8 @@ func (h *batchHost) end(why error) *data.Map {
 		run := h.job.run
 		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed),
 			run.Ended(batch.Silent)
-		end.Set("available_minions", data.Values(slices.Concat(answered, failed, silent, run.Active(), run.Waiting())))
+		all := slices.Concat(answered, failed, silent, run.Active(), run.Waiting())
+		end.Set("available_minions", data.Values(all))
 		end.Set("done_minions", data.Values(append(append([]string{}, answered...), failed...)))
 		end.Set("failed_minions", data.Values(failed))
 		end.Set("timedout_minions", data.Values(silent))

@@ -9,8 +9,8 @@
 //   - publish.go publishes jobs, and republish.go sends those of the master itself and sends jobs
 //     again. deliveries.go tracks jobs until they are acknowledged, offline.go queues them for
 //     minions that are away, and progress.go records their state on minions.
-//   - batch.go, batchhost.go and batchrecord.go run batches; senders.go checks the rights of
-//     deferred jobs.
+//   - batch.go, batchhost.go and batchrecord.go run batches, and batchend.go keeps their ends;
+//     senders.go checks the rights of deferred jobs.
 //   - returns.go stores returns, ownjobs.go limits those that nobody ordered, and failures.go
 //     announces failed states. markers.go, mirror.go and extcache.go store jobs for other programs.
 //   - events.go fires minions' events, and eventreturn.go passes the events of the bus to returners.
