@@ -36,10 +36,11 @@ type gatherer struct {
 
 // A gathered value waits to be stored, or is being stored.
 type gathered struct {
-	body []byte
-	left bool   // nobody waits for it any more
-	in   *batch // nil until it is being stored
-	done chan stored
+	body  []byte
+	taken bool   // it does not wait any more: a worker stores it next, or is storing it
+	left  bool   // nobody waits for it any more
+	in    *batch // nil until it is being stored
+	done  chan stored
 }
 
 // A batch is what is being stored together. It ends when nobody waits for it.
@@ -91,13 +92,15 @@ func (g *gatherer) leave(v *gathered) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v.left = true
-	if v.in == nil {
+	switch {
+	case !v.taken:
 		g.bytes -= len(v.body)
 		v.body = nil
-		return
-	}
-	if v.in.waiters--; v.in.waiters == 0 {
-		v.in.end()
+	case v.in == nil: // begin leaves it out
+	default:
+		if v.in.waiters--; v.in.waiters == 0 {
+			v.in.end()
+		}
 	}
 }
 
@@ -121,6 +124,7 @@ func (g *gatherer) next() (values []*gathered) {
 				break
 			}
 			g.bytes -= len(v.body)
+			v.taken = true
 			values = append(values, v)
 		}
 		taken++

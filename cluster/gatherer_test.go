@@ -116,10 +116,16 @@ func TestGathererHeedsItsLimits(t *testing.T) {
 		}
 		close(b.hold)
 		b.work.Wait()
+		all := 0
 		for _, s := range b.stored {
-			if n := len(strings.Fields(s)); n > mostTogether {
+			n := len(strings.Fields(s))
+			if n > mostTogether {
 				t.Errorf("%d values are together", n)
 			}
+			all += n
+		}
+		if all != mostTogether+1 || len(b.failed) > 0 {
+			t.Errorf("%d values are stored, want %d; failed: %v", all, mostTogether+1, b.failed)
 		}
 	})
 }
@@ -159,6 +165,28 @@ func TestGathererEndsWhatNobodyWaitsFor(t *testing.T) {
 		if b.ended != 1 || !errors.Is(b.failed["a"], ErrUnavailable) || !errors.Is(b.failed["b"], ErrUnavailable) {
 			t.Errorf("%d batches ended; %v", b.ended, b.failed)
 		}
+	})
+}
+
+// TestGathererCountsAValueOnce has somebody leave after a worker has taken the value, and before it is being
+// stored.
+func TestGathererCountsAValueOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newGathererBench(1000)
+		close(b.hold)
+		gone, other := &gathered{body: []byte("gone"), done: make(chan stored, 1)},
+			&gathered{body: []byte("other"), done: make(chan stored, 1)}
+		b.g.begun = time.Now() // so that one worker is enough
+		b.g.enter(gone)
+		b.g.enter(other)
+		values := b.g.next()
+		b.g.leave(gone)
+		if b.g.bytes != 0 {
+			t.Errorf("%d bytes wait when a worker has taken all", b.g.bytes)
+		}
+		b.g.run(values)
+		b.g.work()
+		b.want(t, "other")
 	})
 }
 
