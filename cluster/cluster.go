@@ -138,7 +138,8 @@ type Cluster struct {
 	sent    uint64     // their number
 	heard   heardSenders
 
-	unknown unknownKeys
+	unknown   unknownKeys
+	forgeries forgeries
 
 	mu      sync.Mutex
 	handles map[string]jetstream.Stream

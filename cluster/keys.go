@@ -40,7 +40,8 @@ type Keys struct {
 
 	mu       sync.Mutex
 	records  map[string]KeyRecord
-	broken   map[string]error // records that cannot be opened, of ids without an earlier record
+	broken   map[string]error // maxBroken records that cannot be opened, of ids without an earlier record
+	more     bool             // there were more of them
 	counts   map[pki.State]int
 	watchers map[*watcher]struct{}
 	failed   error // why the bucket is no longer followed
@@ -133,14 +134,30 @@ func (k *Keys) take(m message) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, known := k.records[id]; !known && id != "" {
-		k.broken[id] = err
-	}
-	if k.c.leaveOut(k.b.stream, m.sequence, err) {
+	k.noteBroken(id, err)
+	if k.c.leaveOut(k.b.stream, m.sequence, err) || k.c.forged(k.b.stream, m.sequence, err) {
 		return nil
 	}
 	k.c.o.Log.WithError(err).Errorf("a record of the key of %q is ignored", id)
 	return nil
+}
+
+// maxBroken is how many records that cannot be opened are remembered at most: a stranger can write any number
+// of them.
+const maxBroken = 4096
+
+// noteBroken remembers that the record of an id cannot be opened, unless an earlier one is known. The caller
+// holds mu.
+func (k *Keys) noteBroken(id string, err error) {
+	_, known := k.records[id]
+	_, noted := k.broken[id]
+	switch {
+	case known || pki.ValidID(id) != nil:
+	case !noted && len(k.broken) >= maxBroken:
+		k.more = true
+	default:
+		k.broken[id] = err
+	}
 }
 
 // readKeys decodes the record of an id.
@@ -170,7 +187,7 @@ func (k *Keys) apply(r KeyRecord) {
 		return
 	}
 	if r.generation < old.generation {
-		k.c.o.Log.WithError(ErrOutdated).Errorf("a record of the key of %q is ignored", r.ID)
+		k.c.forged(k.b.stream, r.Revision, fmt.Errorf("%w: of the key of %q", ErrOutdated, r.ID))
 		return
 	}
 	for _, state := range pki.States() {
@@ -194,17 +211,35 @@ func (k *Keys) apply(r KeyRecord) {
 // Record returns what is known about an id. The error says that the record cannot be read, or that
 // the bucket is no longer followed.
 func (k *Keys) Record(id string) (KeyRecord, error) {
+	r, known, err := k.known(id)
+	if err != nil {
+		return KeyRecord{}, fmt.Errorf("key of %s: %w", id, err)
+	}
+	if !known { // its record may be one of those that are not remembered
+		ctx, cancel := context.WithTimeout(context.Background(), k.o.Timeout)
+		defer cancel()
+		v, err := k.b.get(ctx, id)
+		if err == nil {
+			r, err = readKeys(id, v)
+		}
+		if err != nil {
+			return KeyRecord{}, fmt.Errorf("key of %s: %w", id, err)
+		}
+	}
+	r.ID = id
+	return r, nil
+}
+
+// known returns the record of an id in memory. known is false if there is none and the bucket may have one
+// that cannot be read.
+func (k *Keys) known(id string) (r KeyRecord, known bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.failed != nil {
-		return KeyRecord{}, k.failed
+		return r, true, k.failed
 	}
-	if err := k.broken[id]; err != nil {
-		return KeyRecord{}, fmt.Errorf("key of %s: %w", id, err)
-	}
-	r := k.records[id]
-	r.ID = id
-	return r, nil
+	r, known = k.records[id]
+	return r, known || !k.more, k.broken[id]
 }
 
 // Propose changes the keys of an id to want, on the grounds of the record with the revision base. If

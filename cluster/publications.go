@@ -24,7 +24,7 @@ type Publication struct {
 	Serial uint64 // its sequence in the stream, from 1, without holes
 	Body   []byte
 	// Problem is ErrSealed if somebody without the cluster key wrote the entry, ErrUnknownKey if this
-	// member lacks the key, which is logged, else nil.
+	// member lacks the key, else nil. Both are counted and logged.
 	Problem error
 }
 
@@ -68,7 +68,8 @@ func (p *Publications) Subscribe(ctx context.Context, after uint64, handle func(
 	f := &follower{c: p.c, stream: p.c.name(forPublications), after: after, strict: true,
 		handle: func(m message) error {
 			body, err := p.sealer.Open(m.body, p.c.name(forPublications))
-			p.c.leaveOut(p.c.name(forPublications), m.sequence, err)
+			stream := p.c.name(forPublications)
+			_ = p.c.leaveOut(stream, m.sequence, err) || p.c.forged(stream, m.sequence, err)
 			return handle(Publication{m.sequence, body, err})
 		}}
 	return f.run(ctx)

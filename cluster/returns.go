@@ -37,8 +37,8 @@ type ReturnEntry struct {
 	Sequence uint64 // in the stream, from 1, without holes
 	Returns  [][]byte
 	// Problem is the reason why the entry could not be read: ErrIncomplete, ErrSealed if somebody without
-	// the cluster key wrote it, or ErrUnknownKey if this member lacks the key, which is logged. Returns is
-	// empty then. It is nil otherwise.
+	// the cluster key wrote it, or ErrUnknownKey if this member lacks the key. The latter two are counted
+	// and logged. Returns is empty then. It is nil otherwise.
 	Problem error
 }
 
@@ -132,7 +132,9 @@ func (r *Returns) Subscribe(ctx context.Context, after uint64, handle func(Retur
 			if err != nil {
 				return fmt.Errorf("returns of entry %d: %w", m.sequence, err)
 			}
-			r.c.leaveOut(r.c.name(forReturns), m.sequence, entry.Problem)
+			stream := r.c.name(forReturns)
+			_ = r.c.leaveOut(stream, m.sequence, entry.Problem) ||
+				r.c.forged(stream, m.sequence, entry.Problem)
 			entry.Sequence = m.sequence
 			return handle(entry)
 		}}

@@ -323,6 +323,7 @@ func TestValuesOutliveServers(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	f.Add(valueRecord{replaced: 300, body: []byte("v")}.encode())
 	f.Add(valueRecord{deleted: true, replaced: 1}.encode())
+	f.Add(valueRecord{deleted: true, replaced: 1, note: []byte("n")}.encode())
 	f.Add([]byte{1, 0x80})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := readRecord(b)
@@ -333,10 +334,86 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		again, err := readRecord(r.encode())
-		if err != nil || again.replaced != r.replaced || again.deleted != r.deleted || !bytes.Equal(again.body, r.body) {
+		if err != nil || again.replaced != r.replaced || again.deleted != r.deleted ||
+			!bytes.Equal(again.body, r.body) || !bytes.Equal(again.note, r.note) ||
+			r.deleted && r.body != nil || !r.deleted && r.note != nil {
 			t.Errorf("%+v becomes %+v, %v", r, again, err)
 		}
 	})
+}
+
+// TestMarksAreDropped deletes values with a note, and drops the marks that nobody needs: members that
+// follow the shelf, and new ones, go on without them.
+func TestMarksAreDropped(t *testing.T) {
+	s := one(t)
+	c := s.join(t, "a")
+	v, ctx := c.Values(Tokens), patiently(t)
+	got := told(t, v, 0)
+	put := func(key string) uint64 {
+		t.Helper()
+		revision, err := v.Set(ctx, key, []byte("value"), 0)
+		must(t, err)
+		return revision
+	}
+	first, second, value := put("first"), put("second"), put("value")
+	bury := func(key string, note []byte, revision uint64) uint64 {
+		t.Helper()
+		mark, err := v.Bury(ctx, key, note, revision)
+		must(t, err)
+		return mark
+	}
+	mark := bury("first", []byte("note"), first)
+	last := bury("second", nil, second)
+	receive(t, got, 3)
+	if all := receive(t, got, 2); all[0].Key != "first" || all[0].Body != nil ||
+		string(all[0].Note) != "note" || all[1].Note != nil {
+		t.Errorf("told is %+v", all)
+	}
+	g, err := v.Look(ctx, "first")
+	if err != nil || g.Body != nil || string(g.Note) != "note" || g.Revision != mark {
+		t.Errorf("Look = %+v, %v", g, err)
+	}
+	for name, try := range map[string]struct {
+		key      string
+		revision uint64
+		want     error
+	}{"a value": {"value", value, ErrConflict}, "an earlier mark": {"first", first, ErrConflict},
+		"the newest change": {"second", last, ErrNewest}, "no key": {"nothing", 7, nil}} {
+		if err := v.Drop(ctx, try.key, try.revision); !errors.Is(err, try.want) {
+			t.Errorf("Drop of %s = %v, want %v", name, err, try.want)
+		}
+	}
+	for range 2 { // the second member that drops it
+		must(t, v.Drop(ctx, "first", mark))
+	}
+	if g, err := v.Look(ctx, "first"); err != nil || g.Revision != 0 {
+		t.Errorf("after Drop: %+v, %v", g, err)
+	}
+	other, read := s.join(t, "b").Values(Tokens), make(chan struct{})
+	following(t, func(ctx context.Context) error {
+		return other.Follow(ctx, 0, func() { close(read) }, func(v Value) error {
+			if v.Key == "first" && v.Body == nil {
+				t.Error("a mark that was dropped is told")
+			}
+			return nil
+		})
+	})
+	<-read
+	put("first") // also over the mark that this member knew
+	if g := receive(t, got, 1)[0]; g.Key != "first" || string(g.Body) != "value" {
+		t.Errorf("a value in the place of the mark is told as %+v", g)
+	}
+	must(t, v.Drop(ctx, "second", last))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, known := v.known["second"]; known || len(v.known) != 2 {
+		t.Errorf("known are %v", v.known)
+	}
+	for revisions := range v.follows {
+		if len(*revisions) != 2 {
+			t.Errorf("followed are %v", *revisions)
+		}
+	}
 }
 
 // Members agree on the mark of a stream, and replace one that a stranger has written.
