@@ -243,6 +243,16 @@ func parseToken(raw []byte) (*data.Map, error) {
 // expiry returns when a token expires, in seconds since 1970, or 0 if it does not say.
 func expiry(m *data.Map) float64 { return number(m.Value("expire")) }
 
+// TokenExpiry returns when the token in a file expires, at the latest at the end of the year 9999. ok is
+// false for a file that is none of a token.
+func TokenExpiry(raw []byte) (at time.Time, ok bool) {
+	m, err := parseToken(raw)
+	if err != nil {
+		return at, false
+	}
+	return Moment(min(expiry(m), neverExpires)), true
+}
+
 // number returns v as a finite number, or 0.
 func number(v any) float64 {
 	switch v := v.(type) {

@@ -58,6 +58,7 @@ type member struct {
 	values *cluster.Values
 	log    *logtest.Hook
 	o      Options
+	ahead  time.Duration // of the clock of its Files
 	files  *Files
 
 	cancel  context.CancelFunc
@@ -96,6 +97,8 @@ func (m *member) start() {
 	m.files, err = Open(m.dir(), m.values, m.o)
 	must(m.t, err)
 	m.files.full = time.Second
+	m.files.now = func() time.Time { return time.Now().Add(m.ahead) }
+	m.files.pause = 0
 	var ctx context.Context
 	ctx, m.cancel = context.WithCancel(context.Background())
 	files := m.files

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/internal/atomicfile"
@@ -19,13 +20,16 @@ import (
 //	m SESSION   the directory has this mark and no other.
 //	= ID SUM    the base of an id.
 //	- ID        the id was deleted.
+//	- ID TIME   the id was deleted; nobody needs to know it after a time, in seconds since 1970.
+//	x ID        the id is forgotten.
 //
 // Later lines count. Lines that cannot be read are left out. It is not safe for concurrent use.
 type journal struct {
 	path     string
 	sessions []string
 	bases    map[id]place
-	lines    int // of bases, in the file
+	until    map[id]int64 // when deleted bases are not needed any more; those that are not there stay
+	lines    int          // of bases, in the file
 	fresh    bytes.Buffer
 	skipped  int // lines that could not be read
 }
@@ -34,7 +38,7 @@ const journalHead = "brine token files 1\n"
 
 // openJournal reads the state file. A missing one is empty.
 func openJournal(path string) (*journal, error) {
-	j := &journal{path: path, bases: map[id]place{}}
+	j := &journal{path: path, bases: map[id]place{}, until: map[id]int64{}}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, nil
@@ -67,11 +71,19 @@ func (j *journal) read(line string) bool {
 	case words[0] == "m" && len(words) == 2:
 		j.sessions = []string{words[1]}
 	case words[0] == "-" && len(words) == 2 && ok:
-		j.bases[id(i)] = place{side: deleted}
+		j.set(id(i), place{side: deleted}, 0)
+	case words[0] == "-" && len(words) == 3 && ok:
+		until, err := strconv.ParseInt(words[2], 10, 64)
+		if err != nil || until <= 0 {
+			return false
+		}
+		j.set(id(i), place{side: deleted}, until)
+	case words[0] == "x" && len(words) == 2 && ok:
+		j.set(id(i), place{}, 0)
 	case words[0] == "=" && len(words) == 3 && ok:
 		s, ok := parseSum(words[2])
 		if ok {
-			j.bases[id(i)] = place{has, s}
+			j.set(id(i), place{has, s}, 0)
 		}
 		return ok
 	default:
@@ -105,19 +117,39 @@ func (j *journal) marked(session string) error {
 	return j.flush()
 }
 
-// note sets the base of an id. flush writes it.
-func (j *journal) note(i id, b place) {
-	j.bases[i] = b
-	j.lines++
-	writeBase(&j.fresh, i, b)
-}
-
-func writeBase(to *bytes.Buffer, i id, b place) {
-	if b.side == deleted {
-		fmt.Fprintf(to, "- %s\n", i.key())
+// set sets the base of an id, and until when a deleted one is needed, 0 for good. No side forgets the id.
+func (j *journal) set(i id, b place, until int64) {
+	delete(j.until, i)
+	if b.side == none {
+		delete(j.bases, i)
 		return
 	}
-	fmt.Fprintf(to, "= %s %s\n", i.key(), hex.EncodeToString(b.sum[:]))
+	j.bases[i] = b
+	if b.side == deleted && until > 0 {
+		j.until[i] = until
+	}
+}
+
+// note is set for a base that flush writes.
+func (j *journal) note(i id, b place, until int64) {
+	j.set(i, b, until)
+	j.lines++
+	j.write(&j.fresh, i)
+}
+
+// write writes the base of an id.
+func (j *journal) write(to *bytes.Buffer, i id) {
+	b, until := j.bases[i], j.until[i]
+	switch {
+	case b.side == none:
+		fmt.Fprintf(to, "x %s\n", i.key())
+	case b.side == deleted && until > 0:
+		fmt.Fprintf(to, "- %s %d\n", i.key(), until)
+	case b.side == deleted:
+		fmt.Fprintf(to, "- %s\n", i.key())
+	default:
+		fmt.Fprintf(to, "= %s %s\n", i.key(), hex.EncodeToString(b.sum[:]))
+	}
 }
 
 // flush writes what was noted to disk.
@@ -154,8 +186,8 @@ func (j *journal) rewrite() error {
 	for _, s := range j.sessions {
 		fmt.Fprintf(&all, "s %s\n", s)
 	}
-	for i, b := range j.bases {
-		writeBase(&all, i, b)
+	for i := range j.bases {
+		j.write(&all, i)
 	}
 	if err := atomicfile.Write(j.path, all.Bytes(), atomicfile.Options{Sync: true, SyncDir: true}); err != nil {
 		return fmt.Errorf("state of the token files: %w", err)

@@ -57,6 +57,33 @@ func (r record) encode() []byte {
 	return append(out, r.content...)
 }
 
+// expiry returns when the token expires, in seconds since 1970, or 0 if that is not known.
+func (r record) expiry() int64 {
+	at, ok := auth.TokenExpiry(r.content)
+	if !ok {
+		return 0
+	}
+	return at.Unix()
+}
+
+// writeMark returns the note in the mark of a deleted token: until when it is needed, in seconds since
+// 1970, as a big-endian integer of 8 bytes. There is none for a mark that stays for good, whose time is
+// 0.
+func writeMark(until int64) []byte {
+	if until <= 0 {
+		return nil
+	}
+	return binary.BigEndian.AppendUint64(nil, uint64(until))
+}
+
+// readMark reads what writeMark wrote. A note that it did not write is that of a mark that stays.
+func readMark(note []byte) int64 {
+	if len(note) != 8 {
+		return 0
+	}
+	return max(int64(binary.BigEndian.Uint64(note)), 0)
+}
+
 // readRecord reads the value of an id. The name is one that a token can have, and that of the id.
 func readRecord(of id, b []byte) (r record, err error) {
 	if len(b) < recordHead || b[0] != recordVersion {

@@ -55,14 +55,20 @@ func FuzzReadRecord(f *testing.F) {
 func FuzzJournal(f *testing.F) {
 	f.Add("s X\nm Y\n- " + idOf("a").key() + "\n= " + idOf("a").key() + " " + idOf("b").key() + "\n")
 	f.Add("= \n-\n s")
+	f.Add("- " + idOf("a").key() + " 7\nx " + idOf("a").key() + "\n- " + idOf("a").key() + " -7\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		j := &journal{bases: map[id]place{}}
+		j := &journal{bases: map[id]place{}, until: map[id]int64{}}
 		for line := range strings.Lines(text) {
 			j.read(line)
 		}
 		for i, b := range j.bases {
 			if b.side != has && b.side != deleted {
 				t.Errorf("base of %s: %v", i, b)
+			}
+		}
+		for i, until := range j.until {
+			if until <= 0 || j.bases[i].side != deleted {
+				t.Errorf("mark of %s: until %d, base %v", i, until, j.bases[i])
 			}
 		}
 	})

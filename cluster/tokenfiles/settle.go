@@ -100,7 +100,7 @@ func (f *Files) round(ctx context.Context, root *os.Root, ids []id) error {
 	// what this member has is noted before others see it, so that it is known if it is deleted
 	for _, i := range ids {
 		if own := f.directory.files[i].place; f.journal.bases[i].side == none && f.plan(i).put {
-			f.journal.note(i, own)
+			f.journal.note(i, own, 0)
 		}
 	}
 	if err := f.journal.flush(); err != nil {
@@ -209,26 +209,30 @@ func (f *Files) carryOut(ctx context.Context, root *os.Root, i id, e entry, p pl
 		return err
 	}
 	deletes := p.note != nil && p.note.side == deleted
+	until := e.until // of the mark
+	if p.drop {
+		until = f.needed(i, e)
+	}
 	if deletes {
-		f.note(i, p)
+		f.note(i, p, until)
 	}
 	switch {
 	case p.drop:
-		err = f.set(ctx, i, nil, e.revision)
+		err = f.bury(ctx, i, until, e.revision)
 	case p.put:
 		err = f.put(ctx, root, i, e.revision)
 	}
 	if err == nil && !deletes {
-		f.note(i, p)
+		f.note(i, p, until)
 	}
 	return err
 }
 
-func (f *Files) note(i id, p plan) {
+func (f *Files) note(i id, p plan, until int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.note != nil && !p.put {
-		f.journal.note(i, *p.note)
+		f.journal.note(i, *p.note, until)
 	}
 	f.forget(i)
 }
@@ -245,7 +249,7 @@ func (f *Files) put(ctx context.Context, root *os.Root, i id, revision uint64) e
 	if err != nil {
 		return err
 	}
-	err = f.set(ctx, i, &record{name, modified, content}, revision)
+	err = f.set(ctx, i, record{name, modified, content}, revision)
 	if errors.Is(err, cluster.ErrTooLarge) {
 		f.lasting(i, err)
 		return nil
@@ -253,40 +257,50 @@ func (f *Files) put(ctx context.Context, root *os.Root, i id, revision uint64) e
 	return err
 }
 
-// set writes an entry of the shelf, nil to delete it.
-func (f *Files) set(ctx context.Context, i id, r *record, revision uint64) error {
-	e := entry{place: place{side: deleted}}
-	var body []byte
-	if r != nil {
-		body, e.place = r.encode(), place{has, sumOf(r.content)}
-	}
+// set writes an entry of the shelf.
+func (f *Files) set(ctx context.Context, i id, r record, revision uint64) error {
+	e := entry{place: place{has, sumOf(r.content)}, until: r.expiry()}
 	var err error
-	if e.revision, err = f.shared.Set(ctx, i.key(), body, revision); err != nil {
+	if e.revision, err = f.shared.Set(ctx, i.key(), r.encode(), revision); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.shelf[i] = e
-	if r != nil {
-		f.journal.note(i, e.place)
+	f.journal.note(i, e.place, 0)
+	return nil
+}
+
+// bury deletes an entry of the shelf. Its mark is needed until a time.
+func (f *Files) bury(ctx context.Context, i id, until int64, revision uint64) error {
+	e := entry{place: place{side: deleted}, until: until}
+	var err error
+	if e.revision, err = f.shared.Bury(ctx, i.key(), writeMark(until), revision); err != nil {
+		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shelf[i] = e
 	return nil
 }
 
 // refresh asks the cluster for an entry.
 func (f *Files) refresh(ctx context.Context, i id) error {
-	body, revision, err := f.shared.Get(ctx, i.key())
+	v, err := f.shared.Look(ctx, i.key())
 	var e entry
 	switch {
 	case errors.Is(err, cluster.ErrSealed), errors.Is(err, cluster.ErrUnknownKey):
-		e = entry{place: place{side: mute}, revision: revision}
+		e = entry{place: place{side: mute}, revision: v.Revision}
 	case err != nil:
 		return err
-	case revision != 0:
-		e = f.entryOf(i, body, revision)
+	case v.Revision != 0:
+		e = f.entryOf(i, v)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if e.side == mute { // the token that was there
+		e.until = f.shelf[i].until
+	}
 	f.shelf[i] = e
 	return nil
 }

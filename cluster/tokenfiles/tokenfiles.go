@@ -38,8 +38,13 @@
 // a message of NATS stays on its member, which is logged. Without a quorum changes hold on this member
 // and wait for the others.
 //
-// The shelf and the state file keep a mark of each deleted token for good, of some 200 and 70 bytes. A mark
-// may be dropped once its token would have expired on every member; the shelf cannot do so.
+// # Marks of deleted tokens
+//
+// The shelf and the state file keep a mark of each deleted token, of some 200 and 80 bytes. It says until
+// when it is needed: a day after the token has expired, or was deleted if that came later. Then each
+// member drops it. A member that was away for so long may bring the token back, which has expired, so
+// that masters refuse and delete it. Marks without that time stay for good: those that earlier versions
+// made, and those of files that are no tokens.
 package tokenfiles
 
 import (
@@ -59,6 +64,9 @@ import (
 type Shelf interface {
 	Get(ctx context.Context, key string) (body []byte, revision uint64, err error)
 	Set(ctx context.Context, key string, body []byte, revision uint64) (uint64, error)
+	Look(ctx context.Context, key string) (cluster.Value, error)
+	Bury(ctx context.Context, key string, note []byte, revision uint64) (uint64, error)
+	Drop(ctx context.Context, key string, revision uint64) error
 	Follow(ctx context.Context, after uint64, synced func(), handle func(cluster.Value) error) error
 	Identify(ctx context.Context, key string) (mark string, err error)
 }
@@ -83,15 +91,19 @@ type Files struct {
 	shared Shelf
 	o      Options
 	full   time.Duration // between two looks at each file
+	pause  time.Duration // between two looks for marks that nobody needs
+	now    func() time.Time
 	inbox  inbox
 
 	settled  atomic.Bool
 	lastFull time.Time
-	silence  string // why the directory makes no statement, as logged
-	trouble  string // why a change waits, as logged
-	begun    bool   // a session has begun
-	read     bool   // the shelf is read
-	known    bool   // the directory is listed
+	swept    time.Time // when marks were dropped last
+	silence  string    // why the directory makes no statement, as logged
+	trouble  string    // why a change waits, as logged
+	stuck    string    // why marks are not dropped, as logged
+	begun    bool      // a session has begun
+	read     bool      // the shelf is read
+	known    bool      // the directory is listed
 
 	mu        sync.Mutex // the fields below are shared by the workers of settle
 	directory directory
@@ -107,6 +119,9 @@ type entry struct {
 	place
 	revision uint64
 	record   *record // nil if the file has had it
+	// until is when the token expires, or when the mark of a deleted one is not needed any more, in
+	// seconds since 1970. 0 means never.
+	until int64
 }
 
 // Open reads the state file. The directory may be missing. The error says that the state file
@@ -128,7 +143,8 @@ func Open(dir string, shared Shelf, o Options) (*Files, error) {
 	if j.skipped > 0 {
 		o.Log.Warnf("state of the token files: %d lines of %s cannot be read", j.skipped, o.State)
 	}
-	f := &Files{shared: shared, o: o, full: defaultFull, inbox: inbox{wake: make(chan struct{}, 1)},
+	f := &Files{shared: shared, o: o, full: defaultFull, pause: sweepPause, now: time.Now,
+		inbox:   inbox{wake: make(chan struct{}, 1)},
 		journal: j, directory: directory{path: dir, owns: j.owns}, shelf: map[id]entry{}, dirty: map[id]bool{},
 		late: map[id]bool{}, logged: map[id]bool{}}
 	if err := f.begin(); err != nil && !errors.Is(err, errAbsent) {
@@ -175,6 +191,9 @@ func (f *Files) work(ctx context.Context, ended chan error) error {
 		}
 		f.receive()
 		if err := f.settle(ctx); err != nil {
+			return err
+		}
+		if err := f.sweep(ctx); err != nil {
 			return err
 		}
 	}
@@ -282,24 +301,25 @@ func (f *Files) receive() {
 				continue
 			}
 			if e.value.Revision > f.shelf[i].revision {
-				f.shelf[i] = f.entryOf(i, e.value.Body, e.value.Revision)
+				f.shelf[i] = f.entryOf(i, e.value)
 				f.dirty[i] = true
 			}
 		}
 	}
 }
 
-// entryOf returns the entry for a value of the shelf. A nil body is that of a deleted one.
-func (f *Files) entryOf(i id, body []byte, revision uint64) entry {
-	if body == nil {
-		return entry{place: place{side: deleted}, revision: revision}
+// entryOf returns the entry for a value of the shelf.
+func (f *Files) entryOf(i id, v cluster.Value) entry {
+	if v.Body == nil {
+		return entry{place: place{side: deleted}, revision: v.Revision, until: readMark(v.Note)}
 	}
-	r, err := readRecord(i, body)
+	r, err := readRecord(i, v.Body)
 	if err != nil {
-		f.o.Log.WithError(err).Errorf("value %d of the shelf of tokens is ignored, of token file %s", revision, i)
-		return entry{place: place{side: mute}, revision: revision}
+		f.o.Log.WithError(err).Errorf("value %d of the shelf of tokens is ignored, of token file %s",
+			v.Revision, i)
+		return entry{place: place{side: mute}, revision: v.Revision}
 	}
-	return entry{place: place{has, sumOf(r.content)}, revision: revision, record: &r}
+	return entry{place: place{has, sumOf(r.content)}, revision: v.Revision, record: &r, until: r.expiry()}
 }
 
 // lasting logs a fault of a file once.
