@@ -52,9 +52,9 @@ type sessionKey struct {
 	Stream string `codec:"stream"`
 }
 
-// shareKey makes a private key of this master that of the cluster: the first master of a cluster
-// gives its own, and one that has none gets it. The error wraps errOtherKey if both have one and
-// they differ.
+// shareKey makes this master and its cluster have the same private key of a name. If the cluster has none, it
+// gets that of this master, which create makes if it is missing. If this master has none, it gets that of the
+// cluster. The error wraps errOtherKey if both have one and they differ.
 func (s *sharedSecrets) shareKey(ctx context.Context, name string, create func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
