@@ -43,6 +43,9 @@ type Leases struct {
 // Leases returns the leases of the cluster.
 func (c *Cluster) Leases() *Leases { return &Leases{c.bucket(forLeases), c.o.LeaseTime} }
 
+// Time returns how long a lease lasts without a renewal.
+func (l *Leases) Time() time.Duration { return l.time }
+
 // leaseRecord is what the bucket has for a lease. Each write has a new revision.
 type leaseRecord struct {
 	Holding string `codec:"holding"` // "" if nobody holds it

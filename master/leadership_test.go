@@ -229,7 +229,7 @@ func notesRig(t *testing.T) func(number uint64, clock *time.Time) *onceNotes {
 	return func(number uint64, clock *time.Time) *onceNotes {
 		fence, err := c.Leases().Fence(t.Context(), cluster.Token{Name: leaseName, Number: number})
 		must(t, err)
-		o := &onceNotes{now: func() time.Time { return *clock }}
+		o := &onceNotes{now: func() time.Time { return *clock }, hold: testHold}
 		must(t, o.load(fence))
 		return o
 	}

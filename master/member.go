@@ -66,6 +66,7 @@ type member struct {
 	files   *keyfiles.Files
 	tokens  *tokenfiles.Files
 	banks   []daemon.Part // that keep caches equal
+	hold    time.Duration // how long events are kept for the next leader
 
 	replicas []*replica.Bank // the caches that are kept equal
 	notes    *onceNotes
@@ -124,7 +125,8 @@ func (m *Master) joinCluster(ctx context.Context, p *parts) error {
 		identity: c.c.Publications().Identity}
 	c.roster = newRoster(c)
 	c.bridge.begin(c, c.c.Bus(), localTags(o.LocalEvents))
-	c.notes = &onceNotes{now: p.now}
+	c.hold = holdTime(c.c.Leases().Time())
+	c.notes = &onceNotes{now: p.now, hold: c.hold}
 	c.turns = newReactionTurns(c)
 	c.bridge.reacted = c.turns.ended
 	c.bridge.stored = c.heardStored
@@ -418,34 +420,54 @@ const settleLook = 20 * time.Millisecond
 // leadAlways leads the cluster whenever nobody else does, until ctx ends.
 func (c *member) leadAlways(ctx context.Context) error {
 	for {
-		err := c.c.Leases().Run(ctx, leaseName, c.leadOnce)
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := c.leadOnce(ctx, c.c.Leases().Run, c.beginLead); err != nil {
+			return err
 		}
-		if cluster.IsLost(err) {
-			return lostData(fmt.Errorf("%w: %w", cluster.ErrRestarted, err))
-		}
-		c.log.WithError(err).Warn("This master no longer leads the cluster")
 		if err := clock.Sleep(ctx, leadPause); err != nil {
 			return err
 		}
 	}
 }
 
-// leadOnce leads until ctx ends. It begins when this member has carried out all that was ordered and
-// returned before.
-func (c *member) leadOnce(ctx context.Context, token cluster.Token) error {
+// leadOnce waits until nobody else leads, begins to lead, and leads as long as it may. The error says that
+// ctx has ended, or that NATS has lost the data of the cluster.
+func (c *member) leadOnce(
+	ctx context.Context,
+	lease func(context.Context, string, func(context.Context, cluster.Token) error) error,
+	begin func(context.Context, cluster.Token) error,
+) error {
+	led := false
+	err := lease(ctx, leaseName, func(ctx context.Context, token cluster.Token) error {
+		if err := begin(ctx, token); err != nil {
+			return err
+		}
+		led = true
+		c.log.Infof("This master leads the cluster from now on")
+		c.lead.lead(ctx, token, c.turns.begin)
+		c.turns.end()
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case cluster.IsLost(err):
+		return lostData(fmt.Errorf("%w: %w", cluster.ErrRestarted, err))
+	case led:
+		c.log.WithError(err).Warn("This master no longer leads the cluster")
+	default:
+		c.log.WithError(err).Warn("This master cannot begin to lead the cluster")
+	}
+	return nil
+}
+
+// beginLead makes this member ready to lead: it has carried out all that was ordered and returned before, and
+// knows what earlier leaders noted.
+func (c *member) beginLead(ctx context.Context, token cluster.Token) error {
 	fence, err := c.prepareLead(ctx, token)
 	if err != nil {
 		return err
 	}
-	if err := c.notes.load(fence); err != nil {
-		return err
-	}
-	c.log.Infof("This master leads the cluster from now on")
-	c.lead.lead(ctx, token, c.turns.begin)
-	c.turns.end()
-	return nil
+	return c.notes.load(fence)
 }
 
 // prepareLead makes what an earlier leader still writes void, and waits until this member knows all that
@@ -517,7 +539,7 @@ func (c *member) sinkTurns(name string) *sinkTurns {
 	if c == nil {
 		return nil
 	}
-	c.sinks[name] = &sinkTurns{name: name, lead: c.lead, now: c.now, tell: c.bridge.tellStored,
+	c.sinks[name] = &sinkTurns{name: name, lead: c.lead, now: c.now, life: c.hold, tell: c.bridge.tellStored,
 		done: map[uint64]time.Time{}}
 	return c.sinks[name]
 }

@@ -18,7 +18,8 @@ import (
 // next leader: when scheduled jobs ran, and how far the reactions to events are. What was not saved is
 // not noted. It is safe for concurrent use.
 type onceNotes struct {
-	now func() time.Time
+	now  func() time.Time
+	hold time.Duration // for which other members keep events
 
 	writing sync.Mutex // held while notes are saved; locked before mu
 
@@ -65,10 +66,7 @@ const (
 	ranLife = 32 * 24 * time.Hour
 	// mostNotes is how many events are remembered.
 	mostNotes = 2000
-	// doneLife is how long it is remembered that the reactions to an event have ended. It is longer
-	// than other members keep the event.
-	doneLife = 2 * heldLife
-	// begunLife is how long reactions that have begun and not ended are remembered.
+	// begunLife is how long reactions that have begun and not ended are remembered at least.
 	begunLife = time.Hour
 	// notePause is how long a reaction waits that could not be noted.
 	notePause = time.Second
@@ -128,7 +126,7 @@ func (o *onceNotes) saveAll(by *noteWrite) {
 	}
 	err := errNotLeading
 	if fence != nil {
-		next.trim(o.now())
+		next.trim(o.now(), o.hold)
 		err = saveStep(by.ctx, fence, &next)
 	}
 	o.mu.Lock()
@@ -163,11 +161,12 @@ func (r *onceRecord) clone() onceRecord {
 }
 
 // trim forgets what is old, and the oldest events if there are too many: first those whose reactions
-// have ended.
-func (r *onceRecord) trim(now time.Time) {
+// have ended. The end of reactions is remembered for longer than other members keep the event.
+func (r *onceRecord) trim(now time.Time, hold time.Duration) {
+	doneLife := 2 * hold
 	maps.DeleteFunc(r.Ran, func(_ string, at int64) bool { return now.Sub(time.UnixMicro(at)) > ranLife })
 	r.Events = slices.DeleteFunc(r.Events, func(n eventNote) bool {
-		life := begunLife
+		life := max(begunLife, doneLife)
 		if n.Done {
 			life = doneLife
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,12 +17,14 @@ import (
 )
 
 const (
-	// heldLife is how long an event is kept for the next leader. It is longer than a lease lasts.
-	heldLife = time.Minute
 	// mostHeld and heldBytes bound what is kept.
 	mostHeld  = 10_000
 	heldBytes = 64 << 20
 )
+
+// holdTime returns how long an event is kept for the next leader, if leases last for a time. Of two members
+// that begin to lead one after the other the second is in time, too.
+func holdTime(lease time.Duration) time.Duration { return lease + 2*(prepareTime+leadPause) }
 
 // reactionTurns lets the leading member react to events. The other members keep events until the
 // leader says that the reactions have ended. A member that begins to lead goes on with what it has
@@ -30,12 +33,13 @@ type reactionTurns struct {
 	base
 	lead  *leadership
 	notes *onceNotes
+	life  time.Duration   // for which an event is kept
 	tell  func(id uint64) // tells the other members that the reactions to an event have ended
 
 	mu      sync.Mutex
 	leading bool
 	held    map[uint64]heldEvent
-	order   []uint64 // the oldest first; may have ids that are not held any more
+	order   []uint64 // the oldest first; may have ids that are not held any more, 2*mostHeld in all at most
 	bytes   int
 }
 
@@ -49,8 +53,8 @@ type heldEvent struct {
 var _ reactor.Turns = (*reactionTurns)(nil)
 
 func newReactionTurns(c *member) *reactionTurns {
-	return &reactionTurns{base: c.base, lead: c.lead, notes: c.notes, tell: c.bridge.tellReacted,
-		held: map[uint64]heldEvent{}}
+	return &reactionTurns{base: c.base, lead: c.lead, notes: c.notes, life: c.hold,
+		tell: c.bridge.tellReacted, held: map[uint64]heldEvent{}}
 }
 
 // eventID returns a number that is the same on all members. The stamp of an event that each member
@@ -99,12 +103,30 @@ func (t *reactionTurns) keep(event eventbus.Event, start func()) {
 	t.bytes += e.size
 	for len(t.order) > 0 {
 		oldest, ok := t.held[t.order[0]]
-		if ok && len(t.held) <= mostHeld && t.bytes <= heldBytes && e.at.Sub(oldest.at) < heldLife {
-			return
+		if ok && len(t.held) <= mostHeld && t.bytes <= heldBytes && e.at.Sub(oldest.at) < t.life {
+			break
 		}
 		t.drop(t.order[0])
 		t.order = t.order[1:]
 	}
+	if len(t.order) > 2*mostHeld {
+		t.shorten()
+	}
+}
+
+// shorten removes from the order what is not held any more, and what is there again later. The caller holds
+// mu.
+func (t *reactionTurns) shorten() {
+	seen := make(map[uint64]bool, len(t.held))
+	var left []uint64
+	for _, id := range slices.Backward(t.order) {
+		if _, ok := t.held[id]; ok && !seen[id] {
+			seen[id] = true
+			left = append(left, id)
+		}
+	}
+	slices.Reverse(left)
+	t.order = left
 }
 
 // drop forgets an event. The caller holds mu.
@@ -129,7 +151,7 @@ func (t *reactionTurns) begin() {
 	t.leading = true
 	var starts []func()
 	for _, id := range t.order {
-		if e, ok := t.held[id]; ok && t.now().Sub(e.at) < heldLife && !done[id] {
+		if e, ok := t.held[id]; ok && t.now().Sub(e.at) < t.life && !done[id] {
 			starts = append(starts, e.start)
 		}
 		t.drop(id)

@@ -111,7 +111,7 @@ func (s *slate) record(t *testing.T) (r onceRecord) {
 
 func slateNotes() (*onceNotes, *slate) {
 	s := &slate{}
-	return &onceNotes{now: time.Now, fence: s}, s
+	return &onceNotes{now: time.Now, hold: testHold, fence: s}, s
 }
 
 // TestNotesThatAreNotSaved has writes fail: nothing of them is in what is saved next.
@@ -188,14 +188,70 @@ func TestNotesAreTrimmed(t *testing.T) {
 	for i := range mostNotes + 10 {
 		r.Events = append(r.Events, eventNote{ID: uint64(i), Done: i > 4, at: now})
 	}
-	r.trim(now.Add(heldLife))
+	r.trim(now.Add(testHold), testHold)
 	if r.find(4) < 0 || r.find(14) >= 0 || r.find(15) < 0 || len(r.Events) != mostNotes {
 		t.Errorf("%d notes are left, from %+v", len(r.Events), r.Events[0])
 	}
-	r.trim(now.Add(doneLife + time.Second))
+	r.trim(now.Add(2*testHold+time.Second), testHold)
 	same(t, "notes after a while", len(r.Events), 5)
-	r.trim(now.Add(begunLife + time.Second))
+	r.trim(now.Add(begunLife+time.Second), testHold)
 	same(t, "notes in the end", len(r.Events), 0)
+}
+
+// TestEventsAreKeptForALongLease has long leases: an event is kept until the next member leads, also if the
+// first one that tries cannot begin. That its reactions have ended is remembered for longer.
+func TestEventsAreKeptForALongLease(t *testing.T) {
+	for _, lease := range []time.Duration{10 * time.Second, 2 * time.Minute, time.Hour} {
+		gap := lease + prepareTime + leadPause + prepareTime
+		synctest.Test(t, func(t *testing.T) {
+			r, _, lead := turnsRig(t)
+			r.life = holdTime(lease)
+			starts := 0
+			r.Wait(eventbus.Event{Tag: "x"}, func() { starts++ })
+			time.Sleep(gap) //nolint:forbidigo // the clock of synctest
+			r.Wait(eventbus.Event{Tag: "y"}, func() { starts++ })
+			lead()()
+			same(t, "reactions started", starts, 2)
+		})
+		now := time.Now()
+		s, kept := sinkRig(&now), &keptEvents{}
+		s.life = holdTime(lease)
+		s.hold(kept, numbered(0, 1))
+		s.heard([]uint64{eventID(numbered(1, 1))})
+		now = now.Add(gap)
+		s.heard(nil)
+		s.hold(kept, numbered(1, 1))
+		s.thin(kept)
+		if len(kept.list) != 1 || kept.list[0].event.Tag != "event/0" {
+			t.Errorf("with a lease of %s %d events are kept", lease, len(kept.list))
+		}
+		notes := onceRecord{Events: []eventNote{{ID: 1, Done: true}, {ID: 2}}}
+		notes.trim(time.Time{}.Add(gap), holdTime(lease))
+		same(t, "notes of events", len(notes.Events), 2)
+	}
+}
+
+// TestOrderOfHeldEventsIsBounded has one event wait for long, while the reactions to all others end.
+func TestOrderOfHeldEventsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, lead := turnsRig(t)
+		var starts []string
+		wait := func(tag string) uint64 {
+			e := eventbus.Event{Tag: tag}
+			r.Wait(e, func() { starts = append(starts, tag) })
+			return eventID(e)
+		}
+		wait("first")
+		for i := range 5 * mostHeld {
+			r.ended(wait(fmt.Sprint(i)))
+		}
+		wait("last")
+		if n := len(r.order); n > 2*mostHeld+1 {
+			t.Errorf("the order of two events has %d", n)
+		}
+		lead()()
+		same(t, "started", starts, []string{"first", "last"})
+	})
 }
 
 // turnsRig returns turns on notes in memory, and a function that makes this member lead. It must be called
@@ -203,7 +259,7 @@ func TestNotesAreTrimmed(t *testing.T) {
 func turnsRig(t *testing.T) (r *reactionTurns, s *slate, lead func() (end func())) {
 	notes, s := slateNotes()
 	b := newBase(config.DefaultMaster(), Options{Now: time.Now, Log: silent(t)}, nil)
-	r = &reactionTurns{base: b, lead: newLeadership(), notes: notes, tell: func(uint64) {},
+	r = &reactionTurns{base: b, lead: newLeadership(), notes: notes, life: testHold, tell: func(uint64) {},
 		held: map[uint64]heldEvent{}}
 	number := uint64(0)
 	return r, s, func() func() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -20,11 +19,12 @@ type sinkTurns struct {
 	name string // of the returner
 	lead *leadership
 	now  func() time.Time
+	life time.Duration                   // for which an event is kept
 	tell func(name string, ids []uint64) // tells the other members which events are stored
 
 	mu    sync.Mutex
 	done  map[uint64]time.Time // events that another member has stored, and when it said so
-	swept time.Time            // when old ones were removed from done
+	order []uint64             // of done, the oldest first
 }
 
 // A keptEvent waits until the leader says that it is stored.
@@ -50,9 +50,9 @@ func (k *keptEvents) add(e keptEvent) {
 // full reports whether there are more events than are to be kept.
 func (k *keptEvents) full() bool { return len(k.list) > mostHeld || k.bytes > heldBytes }
 
-// old drops the events that are kept long enough.
-func (k *keptEvents) old(now time.Time) {
-	for len(k.list) > 0 && now.Sub(k.list[0].at) >= heldLife {
+// old drops the events that are kept for a time already.
+func (k *keptEvents) old(now time.Time, life time.Duration) {
+	for len(k.list) > 0 && now.Sub(k.list[0].at) >= life {
 		k.drop()
 	}
 }
@@ -67,18 +67,26 @@ func (k *keptEvents) drop() {
 // stored tells the other members which events are stored.
 func (s *sinkTurns) stored(ids []uint64) { s.tell(s.name, ids) }
 
+// mostDone is how many stored events are remembered: more than are kept.
+const mostDone = 4 * mostHeld
+
 // heard notes which events another member has stored.
 func (s *sinkTurns) heard(ids []uint64) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		s.done[id] = now
+		if _, known := s.done[id]; !known { // one that is told again keeps its time
+			s.done[id] = now
+			s.order = append(s.order, id)
+		}
 	}
-	if now.Sub(s.swept).Abs() > heldLife {
-		s.swept = now
-		maps.DeleteFunc(s.done, func(_ uint64, at time.Time) bool { return now.Sub(at) > 2*heldLife })
+	old := 0
+	for old < len(s.order) && (len(s.order)-old > mostDone || now.Sub(s.done[s.order[old]]) > 2*s.life) {
+		delete(s.done, s.order[old])
+		old++
 	}
+	s.order = s.order[old:]
 }
 
 // run stores events whenever this member leads, until ctx ends.
@@ -129,7 +137,7 @@ func (s *sinkTurns) keep(ctx context.Context, events *eventbus.Subscription, kep
 // stored, then the oldest.
 func (s *sinkTurns) hold(kept *keptEvents, event eventbus.Event) {
 	now := s.now()
-	kept.old(now)
+	kept.old(now, s.life)
 	kept.add(keptEvent{now, eventID(event), event})
 	if !kept.full() {
 		return
@@ -155,7 +163,7 @@ func (s *sinkTurns) drop(g *gathering) {
 
 // thin drops the events that are too old and those that somebody has stored.
 func (s *sinkTurns) thin(kept *keptEvents) {
-	kept.old(s.now())
+	kept.old(s.now(), s.life)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := kept.list

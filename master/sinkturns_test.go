@@ -9,10 +9,13 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
+// testHold is how long members of a test keep events.
+const testHold = time.Minute
+
 // sinkRig returns turns on a clock of the test.
 func sinkRig(now *time.Time) *sinkTurns {
 	return &sinkTurns{name: "test", now: func() time.Time { return *now }, lead: newLeadership(),
-		done: map[uint64]time.Time{}}
+		life: testHold, done: map[uint64]time.Time{}}
 }
 
 func numbered(i, size int) eventbus.Event {
@@ -33,7 +36,7 @@ func TestKeptEventsAreBounded(t *testing.T) {
 	if last := kept.list[len(kept.list)-1]; last.event.Tag != "event/99" || len(kept.list) < 31 {
 		t.Errorf("%d events are kept, the last is %s", len(kept.list), last.event.Tag)
 	}
-	now = now.Add(heldLife)
+	now = now.Add(testHold)
 	s.hold(kept, numbered(100, 1))
 	if len(kept.list) != 1 {
 		t.Errorf("%d events are kept after a minute", len(kept.list))
@@ -64,9 +67,22 @@ func TestStoredEventsAreDroppedFirst(t *testing.T) {
 	if len(kept.list) != 1 || kept.list[0].event.Tag != "event/0" {
 		t.Errorf("%d events are kept", len(kept.list))
 	}
-	now = now.Add(2*heldLife + time.Second)
+	now = now.Add(2*testHold + time.Second)
 	s.heard([]uint64{1})
-	if len(s.done) != 1 {
+	if len(s.done) != 1 || len(s.order) != 1 {
 		t.Errorf("%d stored events are remembered", len(s.done))
+	}
+}
+
+// TestStoredEventsAreBounded has the leader tell of more stored events than are remembered. Some come twice.
+func TestStoredEventsAreBounded(t *testing.T) {
+	now := time.Now()
+	s := sinkRig(&now)
+	const n = mostDone + 1000
+	for i := range uint64(n) {
+		s.heard([]uint64{i, i / 2})
+	}
+	if _, last := s.done[n-1]; !last || len(s.done) > mostDone || len(s.order) != len(s.done) {
+		t.Errorf("%d stored events are remembered, in an order of %d", len(s.done), len(s.order))
 	}
 }
