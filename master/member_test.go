@@ -1,10 +1,17 @@
 package master
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/brineproject/brine/cluster"
+	"github.com/brineproject/brine/config"
 )
 
 // TestIsAlone has a member join while others are there, or were.
@@ -27,4 +34,49 @@ func TestIsAlone(t *testing.T) {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
+}
+
+// TestWhyAMemberDoesNotLead has the lead end before it begins, and after. The log does not say of a
+// member that never led that it no longer leads.
+func TestWhyAMemberDoesNotLead(t *testing.T) {
+	for want, fault := range map[string]error{
+		"This master cannot begin to lead the cluster": errors.New("too slow"),
+		"This master no longer leads the cluster":      nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			turns, _, _ := turnsRig(t)
+			log := silent(t)
+			said := test.NewLocal(log)
+			c := &member{base: newBase(config.DefaultMaster(), Options{Log: log}, nil),
+				lead: turns.lead, turns: turns}
+			begin := func(context.Context, cluster.Token) error { return fault }
+			type work = func(context.Context, cluster.Token) error
+			lease := func(ctx context.Context, _ string, do work) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				return errors.Join(do(ctx, cluster.Token{Number: 1}), cluster.ErrLeaseLost)
+			}
+			must(t, c.leadOnce(t.Context(), lease, begin))
+			if last := said.LastEntry(); last == nil || last.Message != want || last.Data["error"] == nil {
+				t.Errorf("the log ends with %+v, want %q", last, want)
+			}
+		})
+	}
+}
+
+// TestEntriesThatAreNoJobsHaveANameInErrors begins to lead while the cluster does not answer.
+func TestEntriesThatAreNoJobsHaveANameInErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newStreamLog().idle(t, "a", "", "web1")
+		m.orders.log = silentLog{m.orders.log}
+		err := m.orders.lead(t.Context(), 7)
+		if err == nil || !strings.Contains(err.Error(), "whether the start of lead 7 was published") {
+			t.Errorf("the error is %v", err)
+		}
+		m.orders.log = newStreamLog() // which this member does not follow
+		must(t, m.orders.lead(t.Context(), 8))
+		if !m.says("An entry about the start of lead 8 is in the cluster") {
+			t.Errorf("the log is %+v", m.said.AllEntries())
+		}
+	})
 }

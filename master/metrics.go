@@ -107,6 +107,8 @@ func (m *Master) clusterSamples() []metrics.Sample {
 			func(c *member) uint64 { conflicts, _ := c.files.Status(); return conflicts }),
 		sample("unknown_key_entries_total", "Entries of the cluster that are sealed with a key that this master lacks",
 			(*member).leftOut),
+		sample("forged_entries_total", "Entries of the cluster that somebody without its key has written",
+			func(c *member) uint64 { return c.c.Forged() }),
 	}
 }
 

@@ -163,6 +163,14 @@ func (r *orderRecord) unqueued() (unqueued, error) {
 	return unqueued{}, fmt.Errorf("%w: job %s is unqueued as %q", payload.ErrInvalid, r.JID, r.State)
 }
 
+// about says what a record is about, for texts.
+func (r *orderRecord) about() string {
+	if r.Kind == kindLead {
+		return fmt.Sprintf("the start of lead %d", r.Token)
+	}
+	return "job " + r.JID
+}
+
 func (r *orderRecord) marshal() ([]byte, error) { return typed.Marshal(r) }
 
 func parseOrder(body []byte) (*orderRecord, error) {

@@ -167,27 +167,27 @@ func (s *orderStream) place(ctx context.Context, r *orderRecord, name string, p 
 	serial, repeated, err := s.log.Publish(ctx, name, body)
 	switch {
 	case errors.Is(err, cluster.ErrUnavailable):
-		return &doubt{r.JID, err}
+		return &doubt{r.about(), err}
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUnrecorded, err)
 	case repeated:
-		return s.settle(ctx, r.JID, serial, p)
+		return s.settle(ctx, r.about(), serial, p)
 	}
 	select {
 	case <-p.done:
 		return p.err
 	case <-ctx.Done():
-		s.base.log.Warnf("Entry %s about job %s is in the cluster; this master is behind the others and carries it out later",
-			r.Kind, r.JID)
+		s.base.log.Warnf("An entry about %s is in the cluster; "+
+			"this master is behind the others and carries it out later", r.about())
 		return nil
 	}
 }
 
 // settle finds out whether an entry that the stream had already is this order, whose acknowledgement
 // was lost.
-func (s *orderStream) settle(ctx context.Context, jid string, serial uint64, p *placed) error {
+func (s *orderStream) settle(ctx context.Context, about string, serial uint64, p *placed) error {
 	if err := s.done.await(ctx, serial); err != nil {
-		return &doubt{jid, err}
+		return &doubt{about, err}
 	}
 	select {
 	case <-p.done:
@@ -211,9 +211,10 @@ func (s *orderStream) catchUp(ctx context.Context) error {
 // doubtTime is the wait for a serial until it is asked whether the stream has it.
 const doubtTime = 2 * time.Second
 
-// reach waits until this member has carried out everything up to a serial. It does not wait for one that
-// the stream does not have, as one of an earlier stream.
-func (s *orderStream) reach(ctx context.Context, serial uint64) error {
+// reach waits until this member has carried out everything up to a serial of the stream with an identity.
+// It gives up a serial that the stream does not have. If that is of a stream that NATS has lost, it does
+// not wait for the next one of that stream.
+func (s *orderStream) reach(ctx context.Context, serial uint64, identity string) error {
 	var short time.Time // since when the stream seems to end before
 	for {
 		waiting, cancel := context.WithTimeout(ctx, doubtTime)
@@ -221,6 +222,9 @@ func (s *orderStream) reach(ctx context.Context, serial uint64) error {
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
+		}
+		if s.done.isFormer(identity) {
+			return nil
 		}
 		last, err := s.log.Last(ctx)
 		switch {
@@ -231,7 +235,16 @@ func (s *orderStream) reach(ctx context.Context, serial uint64) error {
 			short = time.Now()
 		case time.Since(short) >= cluster.DeposedTime:
 			serial = last
+			s.noteLost(ctx, identity)
 		}
+	}
+}
+
+// noteLost notes that NATS has lost the stream with an identity, if the present one has another.
+func (s *orderStream) noteLost(ctx context.Context, identity string) {
+	present, err := s.log.Identity(ctx)
+	if err == nil && identity != "" && identity != present {
+		s.done.lost(identity)
 	}
 }
 
@@ -299,6 +312,10 @@ func (s *orderStream) take(ctx context.Context, p cluster.Publication) error {
 		s.done.leaveOut(p.Serial)
 		return nil
 	}
+	if errors.Is(p.Problem, cluster.ErrSealed) { // the cluster counts and logs those
+		s.done.finish(p.Serial)
+		return nil
+	}
 	r, err := parseOrder(p.Body)
 	if err = cmp.Or(p.Problem, err); err != nil {
 		s.base.log.WithError(err).Errorf("entry %d of the cluster's jobs is ignored", p.Serial)
@@ -306,7 +323,8 @@ func (s *orderStream) take(ctx context.Context, p cluster.Publication) error {
 		return nil
 	}
 	if s.repeated(r) {
-		s.base.log.Errorf("entry %d of the cluster's jobs is ignored: somebody has repeated job %s", p.Serial, r.JID)
+		s.quiet.Warnf(s.base.log, "repeated orders",
+			"entry %d of the cluster's jobs is ignored: somebody has repeated %s", p.Serial, r.about())
 		s.done.finish(p.Serial)
 		return nil
 	}
@@ -317,7 +335,7 @@ func (s *orderStream) take(ctx context.Context, p cluster.Publication) error {
 			return nil
 		}
 		s.quiet.Warnf(s.base.log.WithError(err), "orders of the cluster",
-			"job %s of master %s cannot be carried out here; trying again", r.JID, r.Member)
+			"%s of master %s cannot be carried out here; trying again", r.about(), r.Member)
 		if err := clock.Sleep(ctx, applyPause); err != nil {
 			return err
 		}

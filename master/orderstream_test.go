@@ -484,7 +484,10 @@ func TestOrdersOfAnUnknownKeyWaitForIt(t *testing.T) {
 func TestDamagedOrdersAreSkipped(t *testing.T) {
 	l := newStreamLog()
 	m := l.member(t, "a", "", "web1")
+	nonces := 0
 	record := func(r orderRecord) []byte {
+		nonces++
+		r.Nonce = fmt.Sprint(nonces) // or it would be a repetition
 		body, err := r.marshal()
 		must(t, err)
 		return body
@@ -505,6 +508,10 @@ func TestDamagedOrdersAreSkipped(t *testing.T) {
 			m.await(t)
 			if sent, _ := m.sent(t); len(sent) > 0 || len(m.jobs.all()) > 0 {
 				t.Errorf("sent %q, recorded %q", sent, m.jobs.all())
+			}
+			if errors.Is(p.Problem, cluster.ErrSealed) { // the cluster tells it
+				same(t, "lines in the log", len(m.said.AllEntries()), 0)
+				return
 			}
 			if !m.says("ignored") {
 				t.Errorf("the log says %d lines and not that it is ignored", len(m.said.AllEntries()))
@@ -794,6 +801,25 @@ func (silentLog) Publish(ctx context.Context, _ string, _ []byte) (uint64, bool,
 	return 0, false, fmt.Errorf("%w: %w", cluster.ErrUnavailable, ctx.Err())
 }
 
+// TestRepeatedOrdersAreLoggedOnce has somebody repeat an entry again and again.
+func TestRepeatedOrdersAreLoggedOnce(t *testing.T) {
+	l := newStreamLog()
+	m := l.member(t, "a", "", "web1")
+	r := orderRecord{Kind: kindLead, Nonce: "n", Token: 7, At: time.Now().UnixMicro()}
+	body, err := r.marshal()
+	must(t, err)
+	for range 100 {
+		l.put(t, cluster.Publication{Body: body})
+	}
+	m.await(t)
+	var lines []string
+	for _, e := range m.said.AllEntries() {
+		lines = append(lines, e.Message)
+	}
+	const want = "entry 2 of the cluster's jobs is ignored: somebody has repeated the start of lead 7"
+	same(t, "the log", lines, []string{want})
+}
+
 // TestReachDoubtsAStreamThatEndsEarly has a deposed leader tell an old end of the stream for some seconds: a
 // return waits for its order nevertheless. It does not wait for ever for one that is not there.
 func TestReachDoubtsAStreamThatEndsEarly(t *testing.T) {
@@ -804,10 +830,31 @@ func TestReachDoubtsAStreamThatEndsEarly(t *testing.T) {
 			if carriedOut {
 				time.AfterFunc(5*time.Second, func() { m.orders.done.finish(1) })
 			}
-			must(t, m.orders.reach(t.Context(), 1))
+			must(t, m.orders.reach(t.Context(), 1, "s"))
 			took := time.Since(begin)
 			if carriedOut && took != 5*time.Second || took < 5*time.Second || took > 2*cluster.DeposedTime {
 				t.Errorf("carried out: %t; it waits %s", carriedOut, took)
+			}
+		})
+	}
+}
+
+// TestReturnsOfAnUnknownStreamWaitOnce stores returns of a stream that NATS lost before this member
+// began: only the first one waits. Those of the present stream wait each, since its order may still come.
+func TestReturnsOfAnUnknownStreamWaitOnce(t *testing.T) {
+	for stream, waits := range map[string]bool{"lost": false, "s": true, "": true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newStreamLog().idle(t, "a", "", "web1")
+			s := &returnStream{orders: m.orders}
+			var took []time.Duration
+			for range 2 {
+				begin := time.Now()
+				must(t, s.awaitOrder(t.Context(), &clusterReturn{After: 1000, Orders: stream}))
+				took = append(took, time.Since(begin))
+			}
+			again := took[1] >= cluster.DeposedTime
+			if took[0] < cluster.DeposedTime || waits != again || !waits && took[1] > 0 {
+				t.Errorf("returns of stream %q wait %s", stream, took)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ type position struct {
 	changed chan struct{}   // closed when at changes
 	token   uint64          // of the latest lead up to at
 	stream  string          // identity of the stream, "" if it is not known
-	former  map[string]bool // identities of streams that NATS has lost
+	former  map[string]bool // identities of streams that NATS has lost, as far as this member knows
 	written string          // content of the file
 
 	// keys names the cluster keys of this member; unread is the sequence of the first entry that is
@@ -123,7 +123,14 @@ func (p *position) identity() string {
 	return p.stream
 }
 
-// isFormer reports whether a stream is one that NATS has lost.
+// lost notes that NATS has lost a stream.
+func (p *position) lost(stream string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.former[stream] = true
+}
+
+// isFormer reports whether a stream is one that NATS has lost, as far as this member knows.
 func (p *position) isFormer(stream string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -63,12 +63,12 @@ type orderLog interface {
 
 // A doubt is the error about an order that the cluster may have taken, and may not.
 type doubt struct {
-	jid string
-	err error
+	about string // such as "job 20260101000000000000"
+	err   error
 }
 
 func (d *doubt) Error() string {
-	return fmt.Sprintf("it is unknown whether job %s was published: %v", d.jid, d.err)
+	return fmt.Sprintf("it is unknown whether %s was published: %v", d.about, d.err)
 }
 
 func (d *doubt) Unwrap() error { return d.err }

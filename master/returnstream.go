@@ -373,8 +373,12 @@ func (s *returnStream) read(ctx context.Context, after uint64) error {
 		case errors.Is(e.Problem, cluster.ErrUnknownKey):
 			s.done.leaveOut(e.Sequence)
 			return nil
+		case errors.Is(e.Problem, cluster.ErrSealed): // the cluster counts and logs those
+			s.done.finish(e.Sequence)
+			return nil
 		case e.Problem != nil:
-			s.base.log.WithError(e.Problem).Errorf("entry %d of the cluster's returns is ignored", e.Sequence)
+			s.quiet.Warnf(s.base.log.WithError(e.Problem), "damaged returns",
+				"entry %d of the cluster's returns is ignored", e.Sequence)
 			s.done.finish(e.Sequence)
 			return nil
 		}
@@ -456,7 +460,7 @@ func (s *returnStream) awaitOrder(ctx context.Context, r *clusterReturn) error {
 	if s.orders.done.isFormer(r.Orders) {
 		return nil
 	}
-	return s.orders.reach(ctx, r.After)
+	return s.orders.reach(ctx, r.After, r.Orders)
 }
 
 // apply stores the return of an entry, and announces it unless the entry is older than this member's start.
