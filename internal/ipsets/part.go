@@ -187,7 +187,7 @@ func port(protocol, text string) (uint64, bool) {
 		return 0, false
 	}
 	n, err := net.DefaultResolver.LookupPort(context.Background(), protocol, text)
-	return uint64(n), err == nil //nolint:gosec // a port is no negative number
+	return uint64(n), err == nil
 }
 
 func message(protocol, text string) (uint64, bool) {
