@@ -51,6 +51,9 @@ func TestChanges(t *testing.T) {
 	if got := With("/a h(rw)\n/b", "/a", "g", []string{"ro"}); got != "/a h(rw) g(ro)\n/b" {
 		t.Errorf("one more client gives %q", got)
 	}
+	if got := With("\"/a", "/a", "g", nil); got != "\"/a\n/a g()\n" {
+		t.Errorf("after an open quote: %q", got)
+	}
 	if got := With("/a h \\", "/b", "g", nil); got != "/a h \\\n\n/b g()\n" {
 		t.Errorf("after an open line: %q", got)
 	}

@@ -144,7 +144,8 @@ func TestUnreadable(t *testing.T) {
 }
 
 func FuzzLayout(f *testing.F) {
-	f.Add("BYT;\n/dev/sda:10.7GB:scsi:512:4096:gpt:ATA DISK:pmbr_boot;\n1:1049kB:538MB:537MB:fat32:EFI:boot, esp;",
+	f.Add("BYT;\n/dev/sda:10.7GB:scsi:512:4096:gpt:ATA DISK:pmbr_boot;\n"+
+		"1:1049kB:538MB:537MB:fat32:EFI:boot, esp;",
 		"")
 	f.Add("CHS;\n/dev/sda:1305,80,62:scsi:512:512:msdos:X:;\n1:0,32,32:1305,80,61:ext4::;", "chs")
 	f.Fuzz(func(t *testing.T, text, unit string) {
