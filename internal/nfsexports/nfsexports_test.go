@@ -24,8 +24,10 @@ func TestParse(t *testing.T) {
 		`{'hosts': '*.example.com', 'options': ['ro']}], ` +
 		`'/srv/with blank': [{'hosts': 'h', 'options': ['rw']}], ` +
 		`'/srv/octal blank': [{'hosts': 'h', 'options': ['rw']}], ` +
-		`'/srv/b': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, {'hosts': 'host', 'options': ['sync', 'ro']}], ` +
-		`'/srv/c': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, {'hosts': 'host', 'options': ['sync', 'ro']}], ` +
+		`'/srv/b': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, ` +
+		`{'hosts': 'host', 'options': ['sync', 'ro']}], ` +
+		`'/srv/c': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, ` +
+		`{'hosts': 'host', 'options': ['sync', 'ro']}], ` +
 		`'/srv/d': [{'hosts': 'h', 'options': []}]}`
 	if got := data.Repr(Parse(file)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
