@@ -131,8 +131,8 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", ".", "..", "a/b", "-a", "a b", "a\tb", "a\u00a0b", "a\nb", "a\x1bb",
-		"$(x)", "a$b", `a"b`, "a'b", "a`b`", `a\b`, "a;b", "a&b", "a|b", "a<b", "a>b", "a(b", "a)b", "a*", "a?", "a[b]",
-		"{a,b}", "~a", "#a", "!a", "^a", "a=b", "a%b"} {
+		"$(x)", "a$b", `a"b`, "a'b", "a`b`", `a\b`, "a;b", "a&b", "a|b", "a<b", "a>b", "a(b", "a)b",
+		"a*", "a?", "a[b]", "{a,b}", "~a", "#a", "!a", "^a", "a=b", "a%b"} {
 		if Name(name) == nil {
 			t.Errorf("%q is taken for the name of an interface", name)
 		}

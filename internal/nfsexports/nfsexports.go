@@ -110,7 +110,7 @@ func parse(entry string) (e export, ok bool) {
 			e.clients = append(e.clients, data.NewMap("hosts", hosts, "options", list))
 		}
 	}
-	e.plain = len(e.paths) == 1 && defaults == nil && comment == "" && !strings.Contains(entry, `\`)
+	e.plain = len(e.paths) == 1 && defaults == nil && comment == "" && !strings.ContainsAny(entry, `\"`)
 	return e, len(words) > 0
 }
 

@@ -24,8 +24,10 @@ func TestParse(t *testing.T) {
 		`{'hosts': '*.example.com', 'options': ['ro']}], ` +
 		`'/srv/with blank': [{'hosts': 'h', 'options': ['rw']}], ` +
 		`'/srv/octal blank': [{'hosts': 'h', 'options': ['rw']}], ` +
-		`'/srv/b': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, {'hosts': 'host', 'options': ['sync', 'ro']}], ` +
-		`'/srv/c': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, {'hosts': 'host', 'options': ['sync', 'ro']}], ` +
+		`'/srv/b': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, ` +
+		`{'hosts': 'host', 'options': ['sync', 'ro']}], ` +
+		`'/srv/c': [{'hosts': '*', 'options': ['sync', 'ro', 'rw']}, ` +
+		`{'hosts': 'host', 'options': ['sync', 'ro']}], ` +
 		`'/srv/d': [{'hosts': 'h', 'options': []}]}`
 	if got := data.Repr(Parse(file)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -50,6 +52,9 @@ func TestChanges(t *testing.T) {
 	}
 	if got := With("/a h(rw)\n/b", "/a", "g", []string{"ro"}); got != "/a h(rw) g(ro)\n/b" {
 		t.Errorf("one more client gives %q", got)
+	}
+	if got := With("\"/a", "/a", "g", nil); got != "\"/a\n/a g()\n" {
+		t.Errorf("after an open quote: %q", got)
 	}
 	if got := With("/a h \\", "/b", "g", nil); got != "/a h \\\n\n/b g()\n" {
 		t.Errorf("after an open line: %q", got)

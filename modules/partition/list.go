@@ -41,11 +41,17 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 		}
 		argv = append(argv, "unit", unit)
 	}
-	text, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: append(argv, "print")})
+	argv = append(argv, "print")
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv})
+	// parted fails for a disk without a table of partitions, too, but describes the disk.
+	if err == nil && ran.Retcode != 0 && strings.TrimSpace(ran.Stdout) == "" {
+		err = loader.Execution("%s: code %d: %s", strings.Join(argv, " "), ran.Retcode,
+			strings.TrimSpace(ran.Stderr))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return layout(text, unit)
+	return layout(ran.Stdout, unit)
 }
 
 var diskFields = []string{"disk", "size", "interface", "logical sector", "physical sector", "partition table",

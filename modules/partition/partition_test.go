@@ -122,8 +122,30 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
+// A disk that parted cannot read has no empty list. One without a table has no partitions.
+func TestUnreadable(t *testing.T) {
+	install(t)
+	answer := func(text string) *data.Map {
+		return data.NewMap("parted -m -s /dev/sda print", data.NewMap("retcode", int64(1), "stdout", text,
+			"stderr", "Error: /dev/sda: unrecognised disk label"))
+	}
+	shell := &replay.Shell{}
+	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{shell.Plugin(), plugin(disks)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, fails := range map[string]bool{"": true,
+		"BYT;\n/dev/sda:10737MB:scsi:512:512:unknown:Disk:;\n": false} {
+		shell.Answers = answer(text)
+		if got, err := r.Invoke(t.Context(), "partition.list", []any{"/dev/sda"}, nil); (err != nil) != fails {
+			t.Errorf("%q gives %s, %v", text, data.Repr(got), err)
+		}
+	}
+}
+
 func FuzzLayout(f *testing.F) {
-	f.Add("BYT;\n/dev/sda:10.7GB:scsi:512:4096:gpt:ATA DISK:pmbr_boot;\n1:1049kB:538MB:537MB:fat32:EFI:boot, esp;",
+	f.Add("BYT;\n/dev/sda:10.7GB:scsi:512:4096:gpt:ATA DISK:pmbr_boot;\n"+
+		"1:1049kB:538MB:537MB:fat32:EFI:boot, esp;",
 		"")
 	f.Add("CHS;\n/dev/sda:1305,80,62:scsi:512:512:msdos:X:;\n1:0,32,32:1305,80,61:ext4::;", "chs")
 	f.Fuzz(func(t *testing.T, text, unit string) {

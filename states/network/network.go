@@ -207,6 +207,9 @@ func (m *module) restart(ctx context.Context, ret *data.Map, changed bool) (any,
 	}
 	ret.Set("result", done)
 	ret.Set("comment", "network restarted for change of ranged interfaces")
+	if !done {
+		ret.Set("comment", "the service network could not be restarted for change of ranged interfaces")
+	}
 	return ret, nil
 }
 

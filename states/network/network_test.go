@@ -271,9 +271,12 @@ func TestFailedLooks(t *testing.T) {
 	}
 	h = newHost(t, "rh_ip", grains("RedHat"))
 	h.Answers.Set("service.restart", false)
+	h.Registry.Env().GrainsNow().Set("osrelease", "9")
+	ret, _ = h.run(t, false, "network.managed", "eth0-range0", data.NewMap("proto", "none"))
+	if ret.Value("result") != false || !strings.Contains(ret.Text("comment"), "could not be restarted") {
+		t.Errorf("a range: %s", data.Repr(ret))
+	}
 	routes := data.NewMap("routes", []any{data.NewMap("ipaddr", "10.0.0.0", "netmask", "8")})
-	g := h.Registry.Env().GrainsNow()
-	g.Set("osrelease", "9")
 	ret, _ = h.run(t, false, "network.routes", "eth0", routes)
 	if ret.Value("result") != false || !strings.Contains(ret.Text("comment"), "ip.apply_network_settings") ||
 		ret.Value("changes").(*data.Map).Len() != 1 {
