@@ -52,6 +52,9 @@ var (
 	ErrFull = errors.New("the master is full")
 	// ErrMasterKey is returned if the master cannot prove that it is the one the minion knows.
 	ErrMasterKey = errors.New("the master's key is not the one this minion trusts")
+	// ErrOtherMaster is wrapped in addition to ErrBadReply if the stored key of the master has not
+	// signed a refusal.
+	ErrOtherMaster = errors.New("the master's key may not be the one this minion trusts")
 	// ErrFingerprint is returned if the master's key does not match master_finger.
 	ErrFingerprint = errors.New("the master's key does not have the configured fingerprint")
 	// ErrBadReply is returned if a reply cannot be decoded, is not signed, or answers another

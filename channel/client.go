@@ -46,8 +46,10 @@ type ClientOptions struct {
 type Keys interface {
 	// Master returns the PEM text of the stored key of the master, or "" if there is none.
 	Master() (pem string, err error)
-	// SetMaster stores the master's key.
-	SetMaster(pem string) error
+	// SetMaster stores the master's key in place of the stored one, before, which is "" on first
+	// contact. If another key has been stored in the meantime it changes nothing, and the error
+	// wraps pki.ErrChanged.
+	SetMaster(before, pem string) error
 	// Signing returns the PEM texts of the keys that may sign masters' keys, at least one. The
 	// signature of any one of them suffices.
 	Signing() (pems []string, err error)
@@ -58,9 +60,10 @@ type Keys interface {
 type Heir interface {
 	// Heard returns the known earlier keys of the master.
 	Heard() (pki.Heard, error)
-	// Succeed stores a new key of the master, which the hand-over statement with that serial
-	// authorizes. The old key becomes an earlier key of the master.
-	Succeed(pem string, serial int64) error
+	// Succeed stores a new key of the master in place of before. The hand-over statement with that
+	// serial authorizes it. The old key becomes an earlier key of the master. If another key has
+	// been stored in the meantime, the error wraps pki.ErrChanged.
+	Succeed(before, pem string, serial int64) error
 	// WasTrusted reports whether an earlier key of the master has a fingerprint, such as that in
 	// master_finger.
 	WasTrusted(finger, hash string) bool

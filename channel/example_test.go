@@ -55,9 +55,9 @@ func (r *request) Trust()                  {}
 // trust remembers the key of the master from the first contact.
 type trust struct{ master string }
 
-func (t *trust) Master() (string, error)    { return t.master, nil }
-func (t *trust) SetMaster(pem string) error { t.master = pem; return nil }
-func (t *trust) Signing() ([]string, error) { return nil, errors.New("no signing key") }
+func (t *trust) Master() (string, error)       { return t.master, nil }
+func (t *trust) SetMaster(_, pem string) error { t.master = pem; return nil }
+func (t *trust) Signing() ([]string, error)    { return nil, errors.New("no signing key") }
 
 // newServer returns a master that accepts every minion and keeps its files in dir.
 func newServer(dir string) (*channel.Server, error) {

@@ -30,13 +30,13 @@ func (k *heirKeys) Heard() (pki.Heard, error) {
 	}}, nil
 }
 
-func (k *heirKeys) Succeed(pem string, serial int64) error {
+func (k *heirKeys) Succeed(_, pem string, serial int64) error {
 	old, err := crypto.ParsePublicKey([]byte(k.master))
 	if err != nil {
 		return err
 	}
 	k.left, k.serial = append(k.left, old), serial
-	return k.SetMaster(pem)
+	return k.SetMaster(k.master, pem)
 }
 
 func (k *heirKeys) WasTrusted(finger, hash string) bool {

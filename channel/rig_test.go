@@ -236,9 +236,12 @@ func (k *memoryKeys) Master() (string, error) {
 	return k.master, nil
 }
 
-func (k *memoryKeys) SetMaster(pem string) error {
+func (k *memoryKeys) SetMaster(before, pem string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.master != before && !crypto.SameKey(k.master, before) {
+		return pki.ErrChanged
+	}
 	k.master = pem
 	return nil
 }

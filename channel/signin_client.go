@@ -272,7 +272,7 @@ func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credent
 			if a.mayBeAnother(inner) {
 				return nil, unproved(verdict(inner))
 			}
-			return nil, fmt.Errorf("%w: Invalid signature", ErrBadReply)
+			return nil, a.wrongSignature(inner)
 		}
 	}
 	if inner.Has("ret") {
@@ -291,7 +291,16 @@ func (a *attempt) readSigned(inner payload.Fields, signed, sig []byte) (*Credent
 	if err != nil {
 		return nil, err
 	}
-	return creds, a.store(text)
+	return creds, a.store(inner, master, text)
+}
+
+// wrongSignature returns the error for a reply whose signature is wrong. A refusal comes without the
+// master's key, so that another master than the trusted one shows in nothing else.
+func (a *attempt) wrongSignature(inner payload.Fields) error {
+	if a.stored != nil && !inner.Has("pub_key") {
+		return fmt.Errorf("%w: Invalid signature: %w", ErrBadReply, ErrOtherMaster)
+	}
+	return fmt.Errorf("%w: Invalid signature", ErrBadReply)
 }
 
 // mayBeAnother reports whether a reply that the stored key has not signed may be the refusal of
@@ -316,7 +325,7 @@ func (a *attempt) readUnsigned(fields payload.Fields) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	return creds, a.store(text)
+	return creds, a.store(fields, master, text)
 }
 
 // verdict turns a refusal into an error.
@@ -456,18 +465,37 @@ func (a *attempt) wasTrusted(text, want string) bool {
 	return err == nil && strings.EqualFold(got, want) || heir.WasTrusted(want, hash)
 }
 
-// store stores the master's key on first contact, or after it has changed legitimately.
-func (a *attempt) store(text string) error {
-	if a.stored != nil {
-		key, err := crypto.ParsePublicKey([]byte(text))
-		if err == nil && a.stored.Equal(key) {
-			return nil
+// store stores the master's key on first contact, or after it has changed legitimately. If the
+// connection to another master has stored its key since this sign-in began, the one in the reply f
+// is judged by that.
+func (a *attempt) store(f payload.Fields, key *crypto.PublicKey, text string) error {
+	for {
+		err := a.storeOnce(key, text)
+		if !errors.Is(err, pki.ErrChanged) {
+			return err
+		}
+		a.serial = 0
+		if a.stored, err = a.client.storedKey(); err != nil {
+			return err
+		}
+		if err := a.trust(f, key, text); err != nil {
+			return err
 		}
 	}
-	if heir, ok := a.client.keys.(Heir); ok && a.serial > 0 {
-		return heir.Succeed(text, a.serial)
+}
+
+func (a *attempt) storeOnce(key *crypto.PublicKey, text string) error {
+	before := ""
+	if a.stored != nil {
+		if a.stored.Equal(key) {
+			return nil
+		}
+		before = a.stored.PEM()
 	}
-	if err := a.client.keys.SetMaster(text); err != nil {
+	if heir, ok := a.client.keys.(Heir); ok && a.serial > 0 {
+		return heir.Succeed(before, text, a.serial)
+	}
+	if err := a.client.keys.SetMaster(before, text); err != nil {
 		return fmt.Errorf("store the master's key: %w", err)
 	}
 	return nil

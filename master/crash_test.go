@@ -96,7 +96,7 @@ type masterKey struct {
 }
 
 func (k *masterKey) Master() (string, error) { k.mu.Lock(); defer k.mu.Unlock(); return k.pem, nil }
-func (k *masterKey) SetMaster(pem string) error {
+func (k *masterKey) SetMaster(_, pem string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pem = pem

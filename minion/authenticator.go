@@ -185,7 +185,7 @@ func (w *authenticator) reason(err error, wait time.Duration) (kind, text string
 	case errors.Is(err, channel.ErrFull):
 		kind = "full"
 		text = "The Salt Master is full: max_minions are connected"
-	case errors.Is(err, channel.ErrMasterKey):
+	case isAboutMasterKey(err):
 		text = w.l.m.withStoredKey(err).Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		kind = "timeout"

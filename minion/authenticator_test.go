@@ -163,6 +163,7 @@ func TestWithStoredKey(t *testing.T) {
 	}{
 		{channel.ErrMasterKey, false, true},
 		{channel.ErrMasterKey, true, false}, // the signing key counts, not the stored one
+		{channel.ErrOtherMaster, false, true},
 		{channel.ErrFull, false, false},
 	} {
 		cfg := &config.Minion{MinionPaths: config.MinionPaths{PKIDir: "pki"}}

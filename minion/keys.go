@@ -18,10 +18,14 @@ func (m *Minion) trusted() trusted.Keys {
 		Now: time.Now}
 }
 
+func isAboutMasterKey(err error) bool {
+	return errors.Is(err, channel.ErrMasterKey) || errors.Is(err, channel.ErrOtherMaster)
+}
+
 // withStoredKey adds the path of the stored master key to a sign-in error about the master's key.
 // Other errors are returned unchanged.
 func (m *Minion) withStoredKey(err error) error {
-	if !errors.Is(err, channel.ErrMasterKey) || m.cfg.VerifyMasterPubkeySign {
+	if !isAboutMasterKey(err) || m.cfg.VerifyMasterPubkeySign {
 		return err
 	}
 	return fmt.Errorf("%w. The stored key is %s", err, filepath.Join(m.cfg.PKIDir, trusted.MinionFile))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/brineproject/brine/crypto"
 )
@@ -22,6 +23,7 @@ const (
 type Keys struct {
 	path   string
 	policy crypto.Policy
+	change sync.Mutex // held by Exclusive
 }
 
 // OpenKeys creates dir if needed, accessible to its owner only, and returns its Keys. It removes
@@ -217,6 +219,19 @@ func (k *Keys) ReadText(file string) (text string, err error) {
 // WriteText writes a file in the directory with mode 0644.
 func (k *Keys) WriteText(file, text string) error {
 	return k.file(file, func(r *room) error { return r.replace(file, []byte(text), publicMode) })
+}
+
+// CreateText is WriteText for a file that must not exist yet. If it does, the error wraps ErrExists;
+// of two concurrent calls, also of two programs, one fails.
+func (k *Keys) CreateText(file, text string) error {
+	return k.file(file, func(r *room) error { return r.create(file, []byte(text), publicMode) })
+}
+
+// Exclusive calls do, which reads and then writes files, while no other call of Exclusive runs.
+func (k *Keys) Exclusive(do func() error) error {
+	k.change.Lock()
+	defer k.change.Unlock()
+	return do()
 }
 
 // file calls do for a file in the directory and adds the path to its error.

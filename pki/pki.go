@@ -43,6 +43,8 @@ var (
 	ErrInvalidID = errors.New("invalid id")
 	// ErrMismatch is wrapped if the public key does not belong to the private key.
 	ErrMismatch = errors.New("public key does not belong to the private key")
+	// ErrChanged is wrapped if the key that was to be replaced is no longer the stored one.
+	ErrChanged = errors.New("another key was stored in the meantime")
 	// ErrTooLarge is wrapped if a file is larger than any key.
 	ErrTooLarge = errors.New("file too large")
 	// ErrPermissions is wrapped if a rules file was ignored because other users could have written

@@ -41,7 +41,7 @@ func (k *memoryKeys) Master() (string, error) {
 	return k.pem, nil
 }
 
-func (k *memoryKeys) SetMaster(pem string) error {
+func (k *memoryKeys) SetMaster(_, pem string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pem = pem

@@ -54,8 +54,32 @@ func (t Keys) Master() (string, error) {
 	return text, nil
 }
 
-// SetMaster stores the master's key.
-func (t Keys) SetMaster(pem string) error { return t.Dir.WriteText(t.File, pem) }
+// SetMaster implements channel.Keys. A first key is stored by one of several links and programs
+// only.
+func (t Keys) SetMaster(before, pem string) error {
+	return t.Dir.Exclusive(func() error { return t.swap(before, pem) })
+}
+
+// swap stores pem in place of before. The caller holds Exclusive.
+func (t Keys) swap(before, pem string) error {
+	text, err := t.Dir.ReadText(t.File)
+	switch {
+	case errors.Is(err, pki.ErrNotFound) && before == "":
+		if err = t.Dir.CreateText(t.File, pem); errors.Is(err, pki.ErrExists) {
+			return t.swap(before, pem) // another program was first
+		}
+		return err
+	case errors.Is(err, pki.ErrNotFound):
+		return fmt.Errorf("%s: %w", t.Path(), pki.ErrChanged)
+	case err != nil:
+		return fmt.Errorf("read key of the master: %w", err)
+	case text != "" && crypto.SameKey(text, pem):
+		return nil // another link has stored it already
+	case text != before && !crypto.SameKey(text, before):
+		return fmt.Errorf("%s: %w", t.Path(), pki.ErrChanged)
+	}
+	return t.Dir.WriteText(t.File, pem)
+}
 
 // Signing returns the keys that sign the keys of masters. Of several names those are left out that
 // have no file.
@@ -161,20 +185,23 @@ const maxFormerKeys = 100
 // Succeed implements channel.Heir. It saves the old key to a dated file, records it as former, and
 // then stores the new key. If it is interrupted after any of these steps, the next sign-in
 // completes it.
-func (t Keys) Succeed(pem string, serial int64) error {
-	if err := t.replace(pem, serial); err != nil {
+func (t Keys) Succeed(before, pem string, serial int64) error {
+	if err := t.Dir.Exclusive(func() error { return t.replace(before, pem, serial) }); err != nil {
 		return fmt.Errorf("replace key of the master: %w", err)
 	}
 	return nil
 }
 
-func (t Keys) replace(pem string, serial int64) error {
+func (t Keys) replace(before, pem string, serial int64) error {
 	text, err := t.Master()
 	if err != nil {
 		return err
 	}
 	if crypto.SameKey(text, pem) {
 		return nil // another connection has stored it already
+	}
+	if !crypto.SameKey(text, before) {
+		return fmt.Errorf("%s: %w", t.Path(), pki.ErrChanged)
 	}
 	old, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(text)))
 	if err != nil {
@@ -188,7 +215,7 @@ func (t Keys) replace(pem string, serial int64) error {
 	if err := t.recordFormer(formerKey{serial, now, pki.KeyName(old), old.PEM()}); err != nil {
 		return err
 	}
-	if err := t.SetMaster(pem); err != nil {
+	if err := t.swap(text, pem); err != nil {
 		return err
 	}
 	next, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))

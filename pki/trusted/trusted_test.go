@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func newFollower(t *testing.T) *follower {
 	h, err := pki.NewHandover(f.old, f.next.Public(), 7, time.Now(), time.Hour)
 	must(t, err)
 	f.chain = pki.Chain{h}
-	must(t, f.SetMaster(f.old.Public().PEM()))
+	must(t, f.SetMaster("", f.old.Public().PEM()))
 	return f
 }
 
@@ -54,7 +55,7 @@ func (f *follower) follow(t *testing.T, from, to *crypto.PrivateKey, chain pki.C
 	if err != nil {
 		return err
 	}
-	return f.Succeed(to.Public().PEM(), serial)
+	return f.Succeed(from.Public().PEM(), to.Public().PEM(), serial)
 }
 
 // TestSucceedThatIsBrokenOff has only some of the writes of a change of keys on disk: the next
@@ -75,7 +76,7 @@ func TestSucceedThatIsBrokenOff(t *testing.T) {
 				must(t, os.Remove(filepath.Join(f.Dir.Path(), "minion_master.left")))
 			}
 			if !strings.Contains(done, "key") {
-				must(t, f.SetMaster(f.old.Public().PEM()))
+				must(t, f.SetMaster(f.next.Public().PEM(), f.old.Public().PEM()))
 				must(t, f.follow(t, f.old, f.next, f.chain))
 			}
 			f.hasSucceeded(t)
@@ -114,7 +115,7 @@ func TestSucceedAfterAFault(t *testing.T) {
 			f.Now = func() time.Time { return at }
 			stall := filepath.Join(f.Dir.Path(), file)
 			must(t, os.Mkdir(stall, 0o700))
-			if err := f.Succeed(f.next.Public().PEM(), 7); err == nil ||
+			if err := f.Succeed(f.old.Public().PEM(), f.next.Public().PEM(), 7); err == nil ||
 				!strings.Contains(err.Error(), file) {
 				t.Fatalf("Succeed = %v, want an error that names %s", err, file)
 			}
@@ -142,5 +143,63 @@ func TestKeysThatAreLeftInOneSecond(t *testing.T) {
 		if got, err := f.Dir.ReadText(name); err != nil || !crypto.SameKey(got, want.Public().PEM()) {
 			t.Errorf("%s does not hold the key that was left: %v", name, err)
 		}
+	}
+}
+
+// TestFirstKeyOfSeveralLinks has links, of one program and of two, store the keys of two masters at
+// first contact at the same time: one key is stored, and only the links of its master succeed.
+func TestFirstKeyOfSeveralLinks(t *testing.T) {
+	f := newFollower(t)
+	for range 20 {
+		dir := filepath.Join(t.TempDir(), "pki")
+		var links []Keys
+		for range 2 { // programs
+			keys, err := pki.OpenKeys(dir, pki.Options{})
+			must(t, err)
+			links = append(links, Keys{Dir: keys, File: MinionFile}, Keys{Dir: keys, File: MinionFile})
+		}
+		masters := []string{f.old.Public().PEM(), f.next.Public().PEM()}
+		errs := make([]error, len(links))
+		var all sync.WaitGroup
+		for i, l := range links {
+			all.Go(func() { errs[i] = l.SetMaster("", masters[i%2]) })
+		}
+		all.Wait()
+		stored, err := links[0].Master()
+		must(t, err)
+		for i, err := range errs {
+			if stored == masters[i%2] && err != nil || stored != masters[i%2] && !errors.Is(err, pki.ErrChanged) {
+				t.Errorf("link %d: SetMaster = %v; its key is stored: %t", i, err, stored == masters[i%2])
+			}
+		}
+	}
+}
+
+// TestKeyThatAnotherLinkHasReplaced is replaced and succeeded by nobody who believes in the key
+// before.
+func TestKeyThatAnotherLinkHasReplaced(t *testing.T) {
+	f := newFollower(t)
+	other, err := crypto.GenerateKey(2048)
+	must(t, err)
+	old, next, third := f.old.Public().PEM(), f.next.Public().PEM(), other.Public().PEM()
+	must(t, f.SetMaster(old, next))
+	must(t, f.SetMaster(old, next)) // the same once more
+	if err := f.SetMaster(old, third); !errors.Is(err, pki.ErrChanged) {
+		t.Errorf("SetMaster = %v, want ErrChanged", err)
+	}
+	if err := f.Succeed(old, third, 9); !errors.Is(err, pki.ErrChanged) {
+		t.Errorf("Succeed = %v, want ErrChanged", err)
+	}
+	if text, err := f.Master(); err != nil || text != next {
+		t.Errorf("the stored key has changed: %v", err)
+	}
+	must(t, os.Remove(f.Path()))
+	if err := f.SetMaster(next, third); !errors.Is(err, pki.ErrChanged) {
+		t.Errorf("SetMaster after the key was removed = %v, want ErrChanged", err)
+	}
+	must(t, os.WriteFile(f.Path(), nil, 0o600))
+	must(t, f.SetMaster("", third)) // an empty file is no key
+	if text, err := f.Master(); err != nil || text != third {
+		t.Errorf("the key is not stored in the empty file: %v", err)
 	}
 }

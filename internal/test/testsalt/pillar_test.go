@@ -181,7 +181,7 @@ func (k *trusting) Master() (string, error) {
 	return k.pem, nil
 }
 
-func (k *trusting) SetMaster(pem string) error {
+func (k *trusting) SetMaster(_, pem string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.pem = pem
