@@ -16,7 +16,7 @@ type facts struct {
 	mu        sync.RWMutex
 	current   *data.Map
 	pillarMap *data.Map
-	address   string // of the current master of a failover, or ""
+	address   string // see Minion.useMaster; "" if the option master is one address
 }
 
 func newFacts(
@@ -51,7 +51,7 @@ func withMaster(g *data.Map, address string) *data.Map {
 	return g
 }
 
-// setMaster makes the address of the current master of a failover the grain master.
+// setMaster makes an address the grain master.
 func (f *facts) setMaster(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *facts) setMaster(address string) {
 	f.current = withMaster(f.current, address)
 }
 
-// master returns the address of the current master of a failover, or "".
+// master returns the address that setMaster was given last, or "".
 func (f *facts) master() string {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

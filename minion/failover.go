@@ -31,6 +31,7 @@ type failover struct {
 	links []*link // as configured
 
 	current atomic.Pointer[link]
+	worked  *link         // the one that was used last; nil at first
 	check   chan struct{} // signaled to look after the current master now
 	back    chan struct{} // signaled to try the first master now
 }
@@ -173,11 +174,20 @@ func (f *failover) signIn(ctx context.Context, l *link) (*channel.Credentials, e
 		return creds, nil
 	}
 	if cause := context.Cause(trying); cause != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w", cause, err)
+		err = withCause(cause, err)
 	}
 	l.contacted.reach()
 	f.rest(l)
 	return nil, err
+}
+
+// withCause returns the error of a sign-in that cause has ended. That it was canceled says nothing
+// more.
+func withCause(cause, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("sign in: %w", cause)
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 var errNoReply = errors.New("the master does not answer")
@@ -195,6 +205,10 @@ func (f *failover) rest(l *link) {
 func (f *failover) use(ctx context.Context, l *link) {
 	before := f.current.Swap(l)
 	f.m.useMaster(l.address.text)
+	if f.worked != nil && f.worked != l {
+		f.log.Warnf("Master changed from %s to %s", f.worked.address.text, l.address.text)
+	}
+	f.worked = l
 	if before != l {
 		f.log.Infof("Re-initialising subsystems for new master %s", l.address.text)
 		if err := f.m.refreshGrains(ctx); err != nil && ctx.Err() == nil {

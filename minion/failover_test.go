@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"go.uber.org/goleak"
 
 	"github.com/brineproject/brine/channel"
@@ -34,6 +36,7 @@ type pair struct {
 	minion  *testsalt.Minion
 	cfg     *config.Minion
 	bus     *eventbus.Client // of the minion
+	logs    *logtest.Hook    // of the minion
 }
 
 // newPair starts the masters. The minion, whose masters are fronts or else the masters themselves,
@@ -99,8 +102,38 @@ func (p *pair) stop(t *testing.T, i int) {
 
 func (p *pair) startMinion(t *testing.T) {
 	t.Helper()
-	p.minion = testsalt.StartMinion(t, p.cfg)
+	o, log := testsalt.MinionOptions(t, p.cfg), testsalt.Log(t)
+	p.logs = logtest.NewLocal(log)
+	o.Log = log
+	p.minion = testsalt.StartMinionWith(t, p.cfg, o)
 	p.bus = dialMinion(t, p.cfg)
+}
+
+// logged returns the lines of the minion's log of a level or more severe ones, with their errors.
+func (p *pair) logged(level logrus.Level) []string {
+	var lines []string
+	for _, e := range p.logs.AllEntries() {
+		if err, _ := e.Data[logrus.ErrorKey].(error); e.Level <= level && err != nil {
+			lines = append(lines, e.Message+": "+err.Error())
+		} else if e.Level <= level {
+			lines = append(lines, e.Message)
+		}
+	}
+	return lines
+}
+
+// checkMoves compares the log with the moves from one master to another.
+func (p *pair) checkMoves(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, line := range p.logged(logrus.WarnLevel) {
+		if strings.HasPrefix(line, "Master changed") {
+			got = append(got, line)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log tells of the moves %q, want %q", got, want)
+	}
 }
 
 // dialMinion connects to the bus of a minion that is starting.
@@ -194,6 +227,48 @@ func TestFailover(t *testing.T) {
 	p.start(t, 0, p.masters[0].Config) // is not returned to without master_failback
 	p.stop(t, 1)
 	p.awaitStart(t, 0)
+	a, b := p.cfg.Master[0], p.cfg.Master[1]
+	p.checkMoves(t, "Master changed from "+a+" to "+b, "Master changed from "+b+" to "+a)
+}
+
+// TestHotHot has the masters as one text in the option and the grain master.
+func TestHotHot(t *testing.T) {
+	p := newPair(t)
+	p.cfg.MasterType, p.cfg.MasterAliveInterval = "str", 0
+	p.startMinion(t)
+	for i := range p.masters {
+		p.awaitStart(t, i)
+		for _, fun := range []string{"config.get", "grains.get"} {
+			if got := p.run(t, i, fun, "master"); got != p.cfg.Master[0] {
+				t.Errorf("%s master, ordered by master %d = %v, want %s", fun, i, got, p.cfg.Master[0])
+			}
+		}
+	}
+}
+
+// TestHotHotOfOtherMasters has a new minion accepted by two masters with different keys: it works
+// for one of them.
+func TestHotHotOfOtherMasters(t *testing.T) {
+	p := newPairOf(t, func(*config.Master) {})
+	p.cfg.MasterType, p.cfg.MasterAliveInterval = "str", 0
+	p.startMinion(t)
+	want := "the master's key is not the one this minion trusts"
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(
+		strings.Join(p.logged(logrus.ErrorLevel), "\n"), want); {
+		if time.Now().After(end) {
+			t.Fatalf("no master was refused; the log:\n%s", strings.Join(p.logged(logrus.InfoLevel), "\n"))
+		}
+		time.Sleep(2 * time.Millisecond) // nothing else tells of it
+	}
+	connected := 0
+	for _, line := range p.logged(logrus.InfoLevel) {
+		if line == "Authentication with master successful" {
+			connected++
+		}
+	}
+	if connected > 1 {
+		t.Errorf("the minion works for %d masters with different keys", connected)
+	}
 }
 
 // TestFailback returns to the first master while a job of the second runs, which gets its return.
@@ -215,6 +290,11 @@ func TestFailback(t *testing.T) {
 	}
 	if got := p.awaitReturn(t, 1, jid); got != true {
 		t.Errorf("the master that ordered the job got %v", got)
+	}
+	p.checkMoves(t, "Master changed from "+p.cfg.Master[1]+" to "+p.cfg.Master[0])
+	errs := strings.Join(p.logged(logrus.ErrorLevel), "\n")
+	if !strings.Contains(errs, "sign in: ") || strings.Contains(errs, "context canceled") {
+		t.Errorf("the log says of the master that was away:\n%s", errs)
 	}
 }
 
@@ -416,6 +496,17 @@ func TestMasterFunction(t *testing.T) {
 		if err := start(tt.value); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("with %v: %v, want %s", tt.value, err, tt.want)
 		}
+	}
+	p.cfg.Master = []string{"nosuch.func"}
+	_, err := minion.New(t.Context(), p.cfg, testsalt.MinionOptions(t, p.cfg))
+	var about *config.About
+	if !errors.As(err, &about) || about.Option != "master" ||
+		about.Error() != "ask nosuch.func for the masters: 'nosuch.func' is not available" {
+		t.Errorf("with a function that is missing: %v", err)
+	}
+	p.cfg.MasterType, p.cfg.Master = "", []string{"a, b:4506"}
+	if err := minion.CheckMasters(p.cfg); err == nil || !strings.Contains(err.Error(), "as a list: [a, b:4506]") {
+		t.Errorf("CheckMasters of a list without brackets = %v", err)
 	}
 	p.cfg.MasterType, p.cfg.Master = "func", []string{"a"}
 	if err := minion.CheckMasters(p.cfg); err == nil || !strings.Contains(err.Error(), "write MODULE.FUNCTION") {

@@ -42,6 +42,10 @@ func addresses(cfg *config.Minion, texts []string) ([]masterAddress, error) {
 	var all []masterAddress
 	for _, text := range texts {
 		a, err := parseMaster(text, cfg.MasterPort, cfg.MasterURIFormat == "ip_only")
+		if list, ok := unbracketed(text); ok {
+			return nil, &config.About{Option: "master",
+				Err: fmt.Errorf("master: %q is not an address; write several masters as a list: %s", text, list)}
+		}
 		if err != nil {
 			return nil, &config.About{Option: "master",
 				Err: fmt.Errorf("master: %w; write HOST, HOST:PORT or '[IPV6]:PORT'", err)}
@@ -55,6 +59,15 @@ func addresses(cfg *config.Minion, texts []string) ([]masterAddress, error) {
 			Err: errors.New("master: no master is set; write master: ADDRESS")}
 	}
 	return all, nil
+}
+
+// unbracketed returns the list that was meant by a text of several addresses, such as "a, b".
+func unbracketed(text string) (list string, ok bool) {
+	if !strings.Contains(text, ",") {
+		return "", false
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	return "[" + strings.Join(parts, ", ") + "]", len(parts) > 1
 }
 
 // CheckMasters reports an error in the options that name the masters, the same as New: a
@@ -95,9 +108,13 @@ func evaluateMasters(ctx context.Context, cfg *config.Minion, functions *loader.
 	}
 	ctx, scope := loader.WithScope(ctx)
 	defer scope.Close()
+	if !functions.Has(name) {
+		return nil, &config.About{Option: "master", Err: fmt.Errorf("ask %s for the masters: %s", name,
+			strings.TrimSuffix(functions.MissingText(name), "."))}
+	}
 	value, err := functions.Invoke(ctx, name, nil, nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for the masters: %w", name, err)
+		return nil, &config.About{Option: "master", Err: fmt.Errorf("ask %s for the masters: %w", name, err)}
 	}
 	texts := []string{}
 	switch v := value.(type) {
@@ -122,7 +139,8 @@ func evaluateMasters(ctx context.Context, cfg *config.Minion, functions *loader.
 }
 
 func notMasters(name string, value any) error {
-	return fmt.Errorf("ask %s for the masters: it has returned %s, which is neither a text nor a list of texts", name, data.Repr(value))
+	return &config.About{Option: "master", Err: fmt.Errorf("ask %s for the masters: it has returned %s, "+
+		"which is neither a text nor a list of texts", name, data.Repr(value))}
 }
 
 // parseMaster parses the address of a master, see config.ParseAddress.

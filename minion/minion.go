@@ -161,6 +161,9 @@ func (m *Minion) openLinks(ctx context.Context) error {
 	if isFailover(m.cfg.MasterType) {
 		m.failover = newFailover(m, m.links)
 	}
+	if len(m.links) > 1 || len(m.links) == 1 && m.cfg.MasterType == typeFunc {
+		m.useMaster(m.active()[0].address.text)
+	}
 	return nil
 }
 
@@ -173,7 +176,9 @@ func (m *Minion) active() []*link {
 	return []*link{m.failover.current.Load()}
 }
 
-// useMaster makes the current master of a failover known in the options and grains.
+// useMaster makes an address the option and the grain master, which are one text also if several
+// masters are configured (salt/minion.py, eval_master): that of the current master of a failover,
+// and otherwise of the first master, since all links share the functions and their options.
 func (m *Minion) useMaster(address string) {
 	m.facts.setMaster(address)
 	m.setOptions(m.settings.config())

@@ -348,3 +348,19 @@ func TestIDFunction(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsOfTheMaster name the program, the file and the line, as those of salt-minion do.
+func TestFaultsOfTheMaster(t *testing.T) {
+	for conf, want := range map[string]string{
+		"master: 'a, b'\n": `master: "a, b" is not an address; write several masters as a list: [a, b]`,
+		"master_type: func\nmaster: nosuch.func\n": "ask nosuch.func for the masters: 'nosuch.func' is not available",
+	} {
+		s := newSite(t, conf)
+		_, stderr, code := s.call(t, "test.ping")
+		line := 5 + strings.Count(conf, "\n")
+		want = fmt.Sprintf("salt-call: %s:%d: %s\n", filepath.Join(s.dir, "conf", "minion"), line+1, want)
+		if code != 1 || stderr != want {
+			t.Errorf("exit code %d, stderr\n%swant\n%s", code, stderr, want)
+		}
+	}
+}

@@ -57,7 +57,7 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 			return cli.PrintError(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 		}
 	}
-	r := &run{o: o, cfg: cfg}
+	r := &run{o: o, cfg: cfg, report: report}
 	r.configure()
 	if o.FileRoot == "" && o.PillarRoot == "" {
 		saltminion.CheckLocalDirs(cfg, report)
@@ -88,12 +88,13 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 
 // run is one run of salt-call.
 type run struct {
-	o    *cli.CallOptions
-	cfg  *config.Minion
-	opts *data.Map // configuration with the command line applied, as functions see it
-	log  *logrus.Logger
-	out  *cli.Printer
-	call *minion.Caller
+	o      *cli.CallOptions
+	cfg    *config.Minion
+	report *config.Report
+	opts   *data.Map // configuration with the command line applied, as functions see it
+	log    *logrus.Logger
+	out    *cli.Printer
+	call   *minion.Caller
 }
 
 // configure applies the command line to the configuration.
@@ -210,6 +211,12 @@ func (r *run) run(ctx context.Context, in cli.Invocation) int {
 }
 
 func (r *run) fail(err error) int {
+	if errors.As(err, new(*config.About)) { // a fault of the configuration, as those before the log
+		if !r.o.Given("master") {
+			err = r.report.Locate(err)
+		}
+		err = fmt.Errorf("salt-call: %w", err)
+	}
 	r.out.PrintErr("%v%s\n", err, cli.RightsHint(err))
 	return exitGeneric
 }
