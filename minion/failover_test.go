@@ -505,7 +505,8 @@ func TestMasterFunction(t *testing.T) {
 		t.Errorf("with a function that is missing: %v", err)
 	}
 	p.cfg.MasterType, p.cfg.Master = "", []string{"a, b:4506"}
-	if err := minion.CheckMasters(p.cfg); err == nil || !strings.Contains(err.Error(), "as a list: [a, b:4506]") {
+	if err := minion.CheckMasters(p.cfg); err == nil ||
+		!strings.Contains(err.Error(), "as a list: [a, b:4506]") {
 		t.Errorf("CheckMasters of a list without brackets = %v", err)
 	}
 	p.cfg.MasterType, p.cfg.Master = "func", []string{"a"}

@@ -353,7 +353,8 @@ func TestIDFunction(t *testing.T) {
 func TestFaultsOfTheMaster(t *testing.T) {
 	for conf, want := range map[string]string{
 		"master: 'a, b'\n": `master: "a, b" is not an address; write several masters as a list: [a, b]`,
-		"master_type: func\nmaster: nosuch.func\n": "ask nosuch.func for the masters: 'nosuch.func' is not available",
+		"master_type: func\nmaster: nosuch.func\n": "" +
+			"ask nosuch.func for the masters: 'nosuch.func' is not available",
 	} {
 		s := newSite(t, conf)
 		_, stderr, code := s.call(t, "test.ping")
