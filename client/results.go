@@ -45,6 +45,9 @@ type Wait struct {
 	Timeout    time.Duration // for a minion's return (-t)
 	Gather     time.Duration // for the answer to whether a job runs (gather_job_timeout)
 	ShowSilent bool          // yield minions that did not return; those without a key always are
+	// Connected ends the wait for minions as soon as their master says that they are not connected. They are
+	// yielded as silent ones at the end, unless they have returned meanwhile.
+	Connected bool
 	// Encoded leaves the values of Results as they came where that is possible: data.Raw, as data of the
 	// event bus.
 	Encoded bool
@@ -88,6 +91,7 @@ type collector struct {
 	asked   map[string]bool      // ids of find_job jobs
 	heard   map[string]Reason    // last known state of minions in the job
 	why     map[string]string    // the master's reasons for missed minions
+	barred  map[string]bool      // syndics that may not pass the job on; a minion of that id may yet return
 	away    map[string]bool      // minions in Job.Absent
 	queued  map[string]bool      // minions in Job.Queued
 	tiers   tiers                // what is known of the syndics of the master
@@ -105,6 +109,7 @@ func newCollector(l *Local, j *Job, w Wait) *collector {
 		asked:   map[string]bool{},
 		heard:   map[string]Reason{},
 		why:     map[string]string{},
+		barred:  map[string]bool{},
 		away:    setOf(j.Absent),
 		queued:  setOf(j.Queued),
 		tiers:   newTiers(l.opts.Tiers, j),
@@ -115,7 +120,18 @@ func newCollector(l *Local, j *Job, w Wait) *collector {
 		delete(c.open, id) // it is not waited for
 	}
 	c.keyless = slices.Clone(j.Missing)
+	c.skipAway()
 	return c
+}
+
+// skipAway ends the wait for minions that are not connected, if it is only for the others.
+func (c *collector) skipAway() {
+	if !c.wait.Connected {
+		return
+	}
+	for id := range c.away {
+		delete(c.open, id)
+	}
 }
 
 // expect adds minions that should return.
@@ -289,7 +305,7 @@ func (c *collector) handle(ctx context.Context, e eventbus.Event, yield func(Res
 	case !ok:
 		return true
 	case strings.HasPrefix(what, "missed/"):
-		c.missed(strings.TrimPrefix(what, "missed/"), m.Text("reason"))
+		c.missed(strings.TrimPrefix(what, "missed/"), m)
 	case !isReturn:
 		return c.jobEvent(m, yield)
 	case m.Text("id") != id:
@@ -377,10 +393,15 @@ func (c *collector) answer(m *data.Map) {
 	}
 }
 
-// missed records that the master could not deliver the job to a minion, which ends the wait for it.
-func (c *collector) missed(id, why string) {
-	if c.known[id] && c.heard[id] != AtWork {
-		c.heard[id], c.why[id] = Undelivered, why
+// missed records that the master could not deliver the job to a minion, which ends the wait for it, or
+// that it takes nothing from those behind a syndic. That does not end the wait for a minion of its id.
+func (c *collector) missed(id string, m *data.Map) {
+	switch {
+	case !c.known[id]:
+	case m.Value("syndic") == true:
+		c.barred[id], c.why[id] = true, m.Text("reason")
+	case c.heard[id] != AtWork:
+		c.heard[id], c.why[id] = Undelivered, m.Text("reason")
 		delete(c.open, id)
 	}
 }
@@ -419,6 +440,8 @@ func (c *collector) absent() []Result {
 // state of its connection.
 func (c *collector) reason(id string) Reason {
 	switch {
+	case c.barred[id] && c.heard[id] != AtWork:
+		return Undelivered
 	case c.heard[id] != NoResponse:
 		return c.heard[id]
 	case c.queued[id]:

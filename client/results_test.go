@@ -310,7 +310,7 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 			if kwargs, _ := load.Value("kwargs").(*data.Map); kwargs.Has("queue") {
 				t.Error("the question is to be queued")
 			}
-			if target := data.Str(load.Value("tgt")); target != "['silent', 'away', 'taken', 'steps', 'denies', 'late', 'back']" {
+			if target := data.Str(load.Value("tgt")); target != "['silent', 'away', 'taken', 'steps', 'denies', 'late', 'back', 'syndic']" {
 				t.Errorf("asked are %s", target)
 			}
 			m.fire(findJID, "denies", data.NewMap(), 0)
@@ -329,8 +329,14 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		for _, id := range []string{"syndic", "steps"} {
+			if err := m.bus.Fire("salt/job/"+jid+"/missed/"+id,
+				data.NewMap("id", id, "reason", "its events are refused", "syndic", true)); err != nil {
+				t.Error(err)
+			}
+		}
 		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back",
-			"queued", "missed")
+			"queued", "missed", "syndic")
 		reply.Set("missing", []any{"nokey"})
 		reply.Set("absent", []any{"away", "late", "back", "queued"})
 		reply.Set("queued", []any{"queued"})
@@ -355,7 +361,7 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 			t.Errorf("of %s it is told: %q", r.ID, r.Why)
 		}
 	}
-	want := map[string]Reason{"missed": Undelivered, "silent": NoResponse, "away": NotConnected,
+	want := map[string]Reason{"missed": Undelivered, "syndic": Undelivered, "silent": NoResponse, "away": NotConnected,
 		"taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
 		"back": NotConnected, "queued": Queued, "nokey": NoKey}
 	if d := cmp.Diff(want, got); d != "" {

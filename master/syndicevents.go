@@ -50,10 +50,15 @@ func (e *syndicEvents) fire(ctx context.Context, c *channel.Command) (any, error
 	why := e.syndics.acts(id)
 	if passesOn && why != nil {
 		e.syndics.refused(base{quiet: e.quiet, log: e.log}, c, "Events of other minions", why)
+		e.explain(ctx, id, list, why)
 		return nil, nil
 	}
 	if !ok || why != nil {
-		return e.minionEvents.fire(ctx, c)
+		reply, err := e.minionEvents.fire(ctx, c)
+		if err == nil && why != nil && isInventory(id, list) {
+			reply = data.NewMap(job.Refused, why.Error())
+		}
+		return reply, err
 	}
 	for _, item := range list {
 		event, _ := item.(*data.Map)
@@ -64,6 +69,23 @@ func (e *syndicEvents) fire(ctx context.Context, c *channel.Command) (any, error
 		}
 	}
 	return nil, nil
+}
+
+// explain tells the clients that wait for jobs why no minion behind a syndic answers, if its refused
+// events are about these jobs. The wait for a minion with the same id goes on.
+func (e *syndicEvents) explain(ctx context.Context, id string, list []any, why error) {
+	for _, item := range list {
+		event, _ := item.(*data.Map)
+		about := job.ID(strings.TrimSuffix(strings.TrimPrefix(innerTag(event.Text("tag")), "salt/job/"), "/new"))
+		if !job.ValidID(about) {
+			continue
+		}
+		if known, err := e.progress.jobs.Job(ctx, about); err != nil || !expects(known, id) {
+			continue // a job of the lower master itself
+		}
+		e.send(id, eventbus.Tagify("job", string(about), "missed", id), data.NewMap("id", id, "jid", string(about),
+			"reason", "This master takes nothing from minions behind this syndic: "+why.Error()+".", "syndic", true))
+	}
 }
 
 // isInventory reports whether events are the inventory of a syndic of Brine.

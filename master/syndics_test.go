@@ -233,6 +233,41 @@ func TestOnlyNamedSyndics(t *testing.T) {
 	b.same(t, "returns", b.stored(t, jid), []string{"leaf2"})
 }
 
+// TestRefusedSyndicIsExplained orders a job with a syndic that may not act: nothing of its minions is taken,
+// it is told so, and clients that wait for the job learn why.
+func TestRefusedSyndicIsExplained(t *testing.T) {
+	off := func(c *config.Master) { c.OrderMasters = false }
+	others := func(c *config.Master) { c.Syndics = []string{"site-*"} }
+	for name, change := range map[string]func(*config.Master){
+		"order_masters is off on this master, so that it has no syndics": off,
+		"the option syndics does not name it":                            others,
+	} {
+		b := newTierBench(t, change)
+		reply, _ := b.send(t, "_minion_event", "low", data.NewMap("pretag", nil, "events", []any{data.NewMap(
+			"tag", inventoryTag("low"), "data", data.NewMap("id", "low", "minions", []any{"leaf1"}))})).(*data.Map)
+		if got := reply.Text(job.Refused); got != name {
+			t.Errorf("the reply to the inventory is %q, want %q", got, name)
+		}
+		jid, other := fresh(), fresh()
+		b.publish(t, "low", "list", jid)
+		b.fired(t)
+		b.passOn(t, "low", string(other), data.NewMap("minions", []any{"leaf1"}))
+		b.same(t, "events about a job of the lower master", b.fired(t), nil)
+		b.passOn(t, "low", string(jid), data.NewMap("minions", []any{}, "problem", "refused"))
+		must(t, b.bus.Fire("end", data.NewMap()))
+		e, err := b.events.Next(t.Context())
+		must(t, err)
+		body, err := payload.UnmarshalText(e.Data, payload.WireLimits())
+		must(t, err)
+		m, _ := body.(*data.Map)
+		if want := "This master takes nothing from minions behind this syndic: " + name + "."; e.Tag !=
+			"salt/job/"+string(jid)+"/missed/low" || m.Text("reason") != want || m.Value("syndic") != true {
+			t.Errorf("%s: event %s %v, want the reason %q", name, e.Tag, m, want)
+		}
+		b.fired(t)
+	}
+}
+
 // TestAwaySyndicIsTold orders a job while a syndic is not connected.
 func TestAwaySyndicIsTold(t *testing.T) {
 	b := newTierBench(t, nil, "far")

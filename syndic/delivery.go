@@ -175,12 +175,17 @@ func checkReply(reply data.Raw) error {
 		return nil
 	}
 	f, err := payload.ParseFields(reply, payload.WireLimits())
-	why, given := f.Text(job.Refused)
-	switch {
-	case err == nil && given:
+	switch why := refusalIn(f); {
+	case err == nil && why != "":
 		return fmt.Errorf("%w: %.200s", errNotTaken, why)
 	case err == nil && len(f) == 0: // a Brine master of an earlier version
 		return errNotTaken
 	}
 	return errReply
+}
+
+// refusalIn returns why a Brine master refuses a syndic, as its reply says, or "".
+func refusalIn(reply payload.Fields) string {
+	why, _ := reply.Text(job.Refused)
+	return why
 }

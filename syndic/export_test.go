@@ -8,3 +8,6 @@ func (s *Syndic) LimitQueues(bytes int) {
 		u.queue.mu.Unlock()
 	}
 }
+
+// Barred reports whether the first upper master takes nothing of minions behind the syndic.
+func (s *Syndic) Barred() bool { return s.uppers[0].barredBy() != "" }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
+	"github.com/brineproject/brine/payload"
 )
 
 // greetPause is the time after which an announcement that has failed is sent again.
@@ -72,17 +73,19 @@ func (u *upper) sendStart(ctx context.Context) error {
 	return nil
 }
 
-// sendInventory sends the ids of the minions below.
+// sendInventory sends the ids of the minions below. A Brine master that refuses returns of them says so.
 func (u *upper) sendInventory(ctx context.Context) error {
 	i, version := u.s.inventory.Load(), 0
 	if i != nil { // else it cannot be read
 		id := u.s.minion.ID
 		event := data.NewMap("tag", "salt/syndic/"+id+"/minions", "data", i.data(id))
-		_, err := u.client.Do(ctx, data.NewMap("id", id, "cmd", "_minion_event", "pretag", nil,
+		reply, err := u.client.Do(ctx, data.NewMap("id", id, "cmd", "_minion_event", "pretag", nil,
 			"events", []any{event}))
 		if err != nil {
 			return err
 		}
+		fields, _ := payload.ParseFields(reply, payload.WireLimits()) // only a refusal is a mapping
+		u.setBarred(refusalIn(fields))
 		version = i.version
 	}
 	if !u.unknown.Load() { // else it has signed in again meanwhile

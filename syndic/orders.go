@@ -43,7 +43,8 @@ func newOrders(s *Syndic) *orders {
 }
 
 // accept takes a publication, unless it originates from the lower master itself (salt/minion.py,
-// Syndic._handle_decoded_payload) or is for the upper master's own minions only.
+// Syndic._handle_decoded_payload) or is for the upper master's own minions only. What the upper master would
+// take no returns of is not ordered either, which the report lets it tell its clients.
 func (o *orders) accept(ord order) {
 	jid := ord.pub.JID
 	switch {
@@ -54,6 +55,11 @@ func (o *orders) accept(ord order) {
 		return
 	case !job.ValidID(jid):
 		ord.from.log.Warnf("publication of the master dropped: %.100q is not a job id", jid)
+		return
+	}
+	if why := ord.from.barredBy(); why != "" {
+		ord.from.log.Warnf("job %s is not ordered: the master would refuse its returns: %.200s", jid, why)
+		ord.from.report(jid, report{problem: "the master refuses the returns of this syndic"})
 		return
 	}
 	if o.bytes.Add(int64(ord.size)) <= orderBytes {

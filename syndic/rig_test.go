@@ -69,6 +69,7 @@ type upper struct {
 	closed   bool             // keys wait for acceptance
 	busy     bool             // requests of a syndic get no reply
 	refuse   bool             // returns are not taken
+	bar      string           // why this master has no syndics
 	order    []string         // what came: "returns", tags of events, and the minions of inventories
 	poison   string           // requests with such an event get no reply
 	poisoned int              // how many there were
@@ -168,6 +169,9 @@ func (u *upper) Encrypted(ctx context.Context, c *channel.Command) (any, error) 
 	case c.Name == "_minion_event" && load.Has("events"):
 		for _, e := range split(u.t, load.Raw("events")) {
 			u.note(e)
+		}
+		if u.bar != "" {
+			return data.NewMap(job.Refused, u.bar), nil
 		}
 	case c.Name == "_minion_event":
 		u.note(load)

@@ -3,6 +3,7 @@ package syndic_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
@@ -488,6 +490,48 @@ func TestMasterRefusesReturns(t *testing.T) {
 	u.refuse = false
 	u.mu.Unlock()
 	u.awaitReturn(jid, "web1")
+}
+
+func TestWrongFingerprintEndsTheSyndic(t *testing.T) {
+	u := startUpper(t)
+	r := newRig(t, u)
+	r.set["syndic_finger"] = "'" + strings.Repeat("00:", 31) + "00'"
+	s, err := syndic.New(t.Context(), r.master([]any{u.address()}), r.cfg, r.options())
+	must(t, err)
+	if err := s.Run(t.Context(), func() {}); !errors.Is(err, channel.ErrFingerprint) {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+// TestMasterWithoutSyndics orders a job of a master that takes no returns of syndics: it does not run, and
+// the master is told. Once it takes them the next one runs.
+func TestMasterWithoutSyndics(t *testing.T) {
+	u := startUpper(t)
+	u.bar = "order_masters is off"
+	r := newRig(t, u)
+	below := &orderer{}
+	r.order = below.open
+	s := r.startKnown()
+	eventually(t, "the syndic's knowledge of that", func() bool { return s.Barred() })
+	refused := ping("*", "glob")
+	u.publish(refused)
+	eventually(t, "report", func() bool { return len(u.fired(string(refused.JID))) > 0 })
+	if n := len(below.orders()); n != 0 {
+		t.Errorf("%d jobs were ordered below", n)
+	}
+	u.stop()
+	u.mu.Lock()
+	u.bar = ""
+	u.mu.Unlock()
+	u.start()
+	eventually(t, "the end of that", func() bool { return !s.Barred() })
+	taken := ping("*", "glob")
+	eventually(t, "order", func() bool {
+		u.publish(taken)
+		time.Sleep(50 * time.Millisecond)
+		return len(below.orders()) > 0
+	})
+	below.ordered(t, taken.JID)
 }
 
 // TestPublicationForOwnMinionsIsIgnored has the same job for the upper master's own minions and for the

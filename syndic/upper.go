@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/pki/trusted"
@@ -50,6 +51,7 @@ type upper struct {
 	away      time.Time     // since when it is not announced, if it is not
 	changed   chan struct{} // closed when one of these changes
 	reason    string        // logged reason for waiting
+	barred    string        // why the master takes nothing of minions behind the syndic, "" if it does
 }
 
 // inventoryWait is how long returns and events wait at most for a new inventory.
@@ -177,6 +179,28 @@ func (u *upper) setAnnounced(version int) {
 		u.announced, u.has = true, version
 		u.change()
 	}
+}
+
+// setBarred records why the master takes nothing of minions behind the syndic, or with "" that it does.
+func (u *upper) setBarred(why string) {
+	u.mu.Lock()
+	old := u.barred
+	u.barred = why
+	u.mu.Unlock()
+	switch {
+	case why == old:
+	case why == "":
+		u.log.Info("The master takes returns of the minions behind this syndic now")
+	default:
+		u.log.Errorf("The master takes no returns of minions behind this syndic, so that its jobs are not "+
+			"ordered below: %.200s", why)
+	}
+}
+
+func (u *upper) barredBy() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.barred
 }
 
 // setForgotten records that the master may not have the inventory.
@@ -321,7 +345,8 @@ func (u *upper) keepSignedIn(ctx context.Context) error {
 }
 
 // authenticate signs in until the master accepts the syndic, with Salt's pauses (salt/minion.py,
-// SyndicManager._connect_syndic). As with auth_safemode, no refusal ends the syndic.
+// SyndicManager._connect_syndic). As with auth_safemode, no refusal ends the syndic. A master whose key is
+// not that of syndic_finger does, as it ends a minion.
 func (u *upper) authenticate(ctx context.Context) error {
 	step := max(u.s.minion.AcceptanceWaitTime, 100*time.Millisecond)
 	for wait := step; ; {
@@ -337,8 +362,11 @@ func (u *upper) authenticate(ctx context.Context) error {
 			u.log.Info("Syndic successfully connected")
 			return nil
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, channel.ErrFingerprint):
+			return daemon.Fatal(fmt.Errorf("sign in to master %s: %w", u.address.text, err))
 		}
 		u.logWaiting(err, wait)
 		if err := clock.Sleep(ctx, wait); err != nil {
