@@ -146,7 +146,9 @@ func (s *saltRun) order(
 		return nil
 	}
 	missing := missingOf(order)
-	for result, err := range local.Results(ctx, job, s.wait(missing.silent)) {
+	wait := s.wait(missing.silent)
+	wait.Connected = order.Value("connected") == true
+	for result, err := range local.Results(ctx, job, wait) {
 		if err != nil {
 			return err
 		}

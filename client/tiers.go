@@ -134,6 +134,7 @@ func (c *collector) noteReport(r report) {
 			c.open[id] = until
 		}
 	}
+	c.skipAway()
 	c.keyless = slices.DeleteFunc(c.keyless, func(id string) bool { return c.known[id] })
 }
 

@@ -66,6 +66,20 @@ func TestEverySyndicNamesItsMinions(t *testing.T) {
 	checkResults(t, m, m.openTiers(time.Minute), w, "a1 True", "c1 True")
 }
 
+// TestOnlyConnectedMinionsAreWaitedFor has minions that are not connected, to this master and to one below.
+func TestOnlyConnectedMinionsAreWaitedFor(t *testing.T) {
+	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
+		go func() {
+			m.named("a", "minions", []any{"a1", "a2"})
+			m.fire(tierJID, "a1", true, 0)
+			m.named("a", "minions", []any{"a1", "a2"}, "absent", []any{"a2"})
+		}()
+		return told(tierJID, "minions", []any{"own"}, "absent", []any{"own"}, "syndics", []any{"a"})
+	})
+	w := Wait{Timeout: time.Hour, Gather: time.Hour, Connected: true, ShowSilent: true}
+	checkResults(t, m, m.openTiers(time.Minute), w, "a1 True", "a2 silent", "own silent")
+}
+
 // TestMasterWithoutListOfSyndics waits syndic_wait, as Salt's client does: any syndic may still name
 // minions.
 func TestMasterWithoutListOfSyndics(t *testing.T) {

@@ -50,7 +50,7 @@ type Host struct {
 	// as in Salt; if the field is true, so are those that did not reply. With the field client,
 	// runner or wheel, order calls the function fun of the master itself with arg and kwarg; the
 	// only answer is its job, with an empty id. With async true the only answer comes at once: jid
-	// and minions of the published job, or jid and tag of the call.
+	// and minions of the published job, or jid and tag of the call. connected: wait for no absent minion.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 
 	// Control calls a function of the master that runs the plug-ins, as a job of its own with its

@@ -2,7 +2,8 @@
 // versions (salt/runners/manage.py).
 //
 // A running Brine master knows which minions are connected; up, down and status then use that
-// without contacting the minions. With a Salt master they ping the minions, as in Salt.
+// without contacting the minions. Those behind syndics they ping, and wait only for those that the lower
+// masters know as connected. With a Salt master they ping all minions, as in Salt.
 package manage
 
 import (
@@ -156,11 +157,14 @@ type statusQuery struct{ Tgt, TgtType, Timeout, GatherJobTimeout any }
 type upDown struct{ up, down []string }
 
 // lookUp uses the known connections. It pings if there are none, or if there may be minions behind
-// syndics, whose connections only the lower masters know.
+// syndics, whose connections only the lower masters know: these say for the ping who is not connected.
 func (m *module) lookUp(ctx context.Context, q statusQuery) (upDown, error) {
 	connected, err := m.connected()
-	if err != nil || data.Truth(m.env.Option("order_masters")) {
+	switch {
+	case err != nil:
 		return m.ping(ctx, q)
+	case data.Truth(m.env.Option("order_masters")):
+		return m.ask(ctx, q, true)
 	}
 	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil {
@@ -191,6 +195,11 @@ func (m *module) connected() ([]string, error) {
 
 // ping sends test.ping to the minions.
 func (m *module) ping(ctx context.Context, q statusQuery) (upDown, error) {
+	return m.ask(ctx, q, false)
+}
+
+// ask is ping. connected makes it wait only for minions that their masters know as connected.
+func (m *module) ask(ctx context.Context, q statusQuery, connected bool) (upDown, error) {
 	timeout, gather := q.Timeout, q.GatherJobTimeout
 	if !data.Truth(timeout) {
 		timeout = m.env.Option("timeout")
@@ -201,7 +210,7 @@ func (m *module) ping(ctx context.Context, q statusQuery) (upDown, error) {
 	var s upDown
 	err := runners.Ask(ctx, m.env,
 		data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
-			"timeout", timeout, "gather_job_timeout", gather, "silent", true),
+			"timeout", timeout, "gather_job_timeout", gather, "silent", true, "connected", connected),
 		func(id string, answer *data.Map) bool {
 			if answer == nil {
 				s.down = append(s.down, id)

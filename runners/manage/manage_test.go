@@ -111,8 +111,27 @@ func TestMinionsArePingedWithSaltMaster(t *testing.T) {
 		"web1", data.NewMap("ret", true), "db1", nil))
 	expect(t, r, "status", data.NewMap("timeout", int64(2)), "{'up': ['web1', 'web2'], 'down': ['db1']}")
 	if o := (*orders)[0]; o.Text("fun") != "test.ping" || o.Value("timeout") != int64(2) ||
-		o.Value("silent") != true {
+		o.Value("silent") != true || o.Value("connected") != false {
 		t.Errorf("order %s", data.Repr(o))
+	}
+}
+
+// TestMinionsBehindSyndicsArePinged asks the minions that the lower masters know as connected. Before keys
+// are deleted it waits for all.
+func TestMinionsBehindSyndicsArePinged(t *testing.T) {
+	known := func() ([]string, error) { return []string{"web1"}, nil }
+	r, orders := site(t, known, data.NewMap("leaf1", data.NewMap("ret", true), "leaf2", nil))
+	r.Env().Opts.Set("order_masters", true)
+	expect(t, r, "status", nil, "{'up': ['leaf1'], 'down': ['leaf2']}")
+	expect(t, r, "up", nil, "['leaf1']")
+	expect(t, r, "down", nil, "['leaf2']")
+	if _, err := r.Invoke(t.Context(), "manage.down", nil, data.NewMap("removekeys", true)); err == nil {
+		t.Error("without a function that deletes keys, down(removekeys=True) succeeds")
+	}
+	for i, want := range []bool{true, true, true, false} {
+		if o := (*orders)[i]; o.Value("connected") != want {
+			t.Errorf("order %d waits for connected minions only: %v, want %v", i, o.Value("connected"), want)
+		}
 	}
 }
 
