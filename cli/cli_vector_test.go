@@ -499,5 +499,6 @@ func find(rules []rule, section string, argv []string) (rule, bool) {
 
 // saltsHelp removes the options that Salt does not have from a help text.
 func saltsHelp(text string) string {
+	text = cli.BeforeKeepalive(text)
 	return regexp.MustCompile(`\n  Brine Options:\n(?: .*\n)+`).ReplaceAllString(text, "")
 }

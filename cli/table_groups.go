@@ -94,17 +94,21 @@ func authGroup() group {
 	}}
 }
 
+// insecureLevels is Salt's text in the help on levels of the log, with its white space.
+const insecureLevels = " \n The following log levels are INSECURE and may log sensitive data: " +
+	"all, debug, garbage, profile, trace"
+
 func loggingGroup(dest, file string) group {
 	return group{title: "Logging Options",
 		description: "Logging options which override any settings defined on the configuration files.", options: []option{
 			{names: "-l --log-level", dest: "log_level", kind: choice, choices: levelsInErrors(),
 				help: "Console logging log level. One of 'all', 'garbage', 'trace', 'debug', 'profile', 'info', " +
-					"'warning', 'error', 'critical', 'quiet'. Default: 'warning'."},
+					"'warning', 'error', 'critical', 'quiet'. Default: 'warning'." + insecureLevels},
 			{names: "--log-file", dest: dest, kind: logFile, help: "Log file path. Default: '" +
 				file + "'."},
 			{names: "--log-file-level", dest: "log_level_logfile", kind: choice,
 				choices: levelsByWeight(),
 				help: "Logfile logging log level. One of 'all', 'garbage', 'trace', 'debug', 'profile', 'info', " +
-					"'warning', 'error', 'critical', 'quiet'. Default: 'warning'."},
+					"'warning', 'error', 'critical', 'quiet'. Default: 'warning'." + insecureLevels},
 		}}
 }

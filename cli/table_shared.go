@@ -96,11 +96,11 @@ func optCheckConfig() option {
 		help: "Show every option with the line that set it, and the errors in the configuration, and exit."}
 }
 
-// optDisableKeepalive is an option of Salt, where a daemon watches its worker process. Brine
+// optDisableKeepalive is an option of Salt since 3006.18, where a daemon watches its worker process. Brine
 // restarts parts within one process, so that the option has no effect.
 func optDisableKeepalive() option {
 	return option{names: "--disable-keepalive", dest: "disable_keepalive", kind: boolean,
-		def: false, own: true,
+		def:  false,
 		help: "Taken for the sake of Salt's units; there is no second process that starts the daemon again."}
 }
 

@@ -1,0 +1,4 @@
+package cli
+
+// BeforeKeepalive is beforeKeepalive for tests of the programs.
+func BeforeKeepalive(help string) string { return beforeKeepalive(help) }
