@@ -71,15 +71,20 @@ func (e *syndicEvents) fire(ctx context.Context, c *channel.Command) (any, error
 	return nil, nil
 }
 
+// mostExplained is how many jobs are looked up for one request that is refused.
+const mostExplained = 100
+
 // explain tells the clients that wait for jobs why no minion behind a syndic answers, if its refused
 // events are about these jobs. The wait for a minion with the same id goes on.
 func (e *syndicEvents) explain(ctx context.Context, id string, list []any, why error) {
+	looked := map[job.ID]bool{}
 	for _, item := range list {
 		event, _ := item.(*data.Map)
 		about := job.ID(strings.TrimSuffix(strings.TrimPrefix(innerTag(event.Text("tag")), "salt/job/"), "/new"))
-		if !job.ValidID(about) {
+		if !job.ValidID(about) || looked[about] || len(looked) >= mostExplained {
 			continue
 		}
+		looked[about] = true
 		if known, err := e.progress.jobs.Job(ctx, about); err != nil || !expects(known, id) {
 			continue // a job of the lower master itself
 		}
