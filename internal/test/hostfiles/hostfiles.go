@@ -86,7 +86,7 @@ func check(t *testing.T, c *data.Map, o Options) {
 type Host struct {
 	Root     string
 	Registry *loader.Registry
-	Called   []any // the calls of other modules
+	Called   []any     // the calls of other modules
 	Answers  *data.Map // what the functions of other modules return
 	// Fails has the outputs of programs that end with exit code 3, by their names.
 	Fails map[string]string
