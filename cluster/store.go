@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,26 +81,43 @@ type streamer interface {
 	newest(ctx context.Context, w write) (sequence uint64, id string, err error)
 }
 
-// persist sends a message until it is acknowledged, refused, or ctx ends.
+const (
+	// conflictPause is the first pause after a conflict that does not say with what; it doubles.
+	conflictPause = 5 * time.Millisecond
+	// conflictTime is how long such conflicts count as doubtful. A server that leads no more learns of it
+	// within that time.
+	conflictTime = 3 * time.Second
+)
+
+// persist sends a message until it is acknowledged, refused, or ctx ends. While a stream changes its
+// leader, the former one may take an order, too, and refuse what the new one stores; whose answer comes
+// first is chance.
 func persist(ctx context.Context, c streamer, w write) stored {
-	uncertain, moved := false, false
+	uncertain := false // an attempt may have been stored although its answer says otherwise or is lost
 	first := w.id
-	var since time.Time // when the message was under way
-	for wait := pause; ; wait = min(2*wait, longestPause) {
+	var since, doubtful time.Time // when the message was under way, and when conflicts became doubtful
+	for wait, again := pause, conflictPause; ; {
 		sequence, repeated, err := c.attempt(ctx, w)
-		if errors.Is(err, ErrConflict) && w.expect != nil && uncertain && !moved {
-			// An earlier attempt may be what this one conflicts with.
+		next := wait
+		switch {
+		case isDoubtful(err, w) && (doubtful.IsZero() || time.Since(doubtful) < conflictTime):
+			if doubtful.IsZero() {
+				doubtful = time.Now()
+			}
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+			next, again = again, min(2*again, longestPause)
+		case errors.Is(err, ErrConflict) && uncertain:
+			// The servers know their latest messages by id, and look for a repetition first. This one may have
+			// forgotten it at a restart.
 			last, id, failed := c.newest(ctx, w)
-			switch {
-			case failed != nil:
+			if failed != nil {
 				return stored{err: fmt.Errorf("%w: %w", ErrUnavailable, failed)}
-			case id == w.id:
+			}
+			if id == w.id {
 				return stored{last, true, nil}
 			}
-			// The server looks for repetitions first: once a later message is stored, one more attempt says
-			// which it was. Until then the conflict is with a message that is not stored yet.
-			moved = last != *w.expect
-			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		default:
+			wait = min(2*wait, longestPause)
 		}
 		if !errors.Is(err, ErrUnavailable) {
 			return stored{sequence, repeated, err}
@@ -116,9 +134,27 @@ func persist(ctx context.Context, c streamer, w write) stored {
 		select {
 		case <-ctx.Done():
 			return stored{err: err}
-		case <-time.After(wait):
+		case <-time.After(next):
 		}
 	}
+}
+
+// A conflictError is the refusal of a write whose expectation is not met.
+type conflictError struct {
+	last  uint64 // the last sequence of the subject, by the server that has answered
+	known bool   // otherwise a message of the subject is under way on that server
+	cause error
+}
+
+func (e *conflictError) Error() string { return fmt.Sprintf("%v: %v", ErrConflict, e.cause) }
+
+func (e *conflictError) Unwrap() []error { return []error{ErrConflict, e.cause} }
+
+// isDoubtful reports whether err is a conflict that a former leader may report: it names no later message
+// than the expected one.
+func isDoubtful(err error, w write) bool {
+	var c *conflictError
+	return errors.As(err, &c) && w.expect != nil && (!c.known || c.last <= *w.expect)
 }
 
 func (c *Cluster) attempt(ctx context.Context, w write) (uint64, bool, error) {
@@ -183,6 +219,16 @@ func (c *Cluster) handle(ctx context.Context, stream string) (jetstream.Stream, 
 	return s, nil
 }
 
+// conflictOf reads the last sequence of a subject from the refusal of a write, "wrong last sequence: 7".
+func conflictOf(answer *jetstream.APIError) *conflictError {
+	e := &conflictError{cause: answer}
+	if _, number, ok := strings.Cut(answer.Description, ": "); ok {
+		last, err := strconv.ParseUint(number, 10, 64)
+		e.last, e.known = last, err == nil
+	}
+	return e
+}
+
 // refusal turns an error of a publish into one of this package.
 func refusal(err error) error {
 	var answer *jetstream.APIError
@@ -196,7 +242,7 @@ func refusal(err error) error {
 	case codeUnderWay:
 		return fmt.Errorf("%w: %w", ErrUnavailable, errUnderWay)
 	case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
-		return fmt.Errorf("%w: %w", ErrConflict, err)
+		return conflictOf(answer)
 	case jetstream.JSErrCodeStreamMessageExceedsMaximum:
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case codeInsufficient, codeStorageExceeded, codeStorageOfAccount, codeMemoryExceeded, codeStoreFailed:
