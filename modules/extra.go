@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/modules/acl"
 	"github.com/brineproject/brine/modules/aliases"
 	"github.com/brineproject/brine/modules/alternatives"
+	"github.com/brineproject/brine/modules/apache"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/augeas"
@@ -27,6 +28,7 @@ import (
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
 	"github.com/brineproject/brine/modules/git"
+	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/http"
@@ -48,6 +50,7 @@ import (
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
+	"github.com/brineproject/brine/modules/pyenv"
 	"github.com/brineproject/brine/modules/quota"
 	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/raid"
@@ -55,6 +58,7 @@ import (
 	"github.com/brineproject/brine/modules/rbenv"
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
+	"github.com/brineproject/brine/modules/rvm"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/smtp"
 	"github.com/brineproject/brine/modules/status"
@@ -88,6 +92,7 @@ func extra(render.Brought) []loader.Plugin {
 		acl.Plugin(),
 		aliases.Plugin(),
 		alternatives.Plugin(),
+		apache.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
 		augeas.Plugin(),
@@ -101,6 +106,7 @@ func extra(render.Brought) []loader.Plugin {
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
+		glusterfs.Plugin(),
 		gpg.Plugin(),
 		hashutil.Plugin(),
 		http.Plugin(),
@@ -123,6 +129,7 @@ func extra(render.Brought) []loader.Plugin {
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),
+		pyenv.Plugin(),
 		quota.Plugin(),
 		rabbitmq.Plugin(),
 		raid.Plugin(),
@@ -130,6 +137,7 @@ func extra(render.Brought) []loader.Plugin {
 		rbenv.Plugin(),
 		rhip.Plugin(),
 		rpm.Plugin(),
+		rvm.Plugin(),
 		selinux.Plugin(),
 		smtp.Plugin(),
 		status.Plugin(),

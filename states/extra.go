@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/states/acl"
 	"github.com/brineproject/brine/states/alias"
 	"github.com/brineproject/brine/states/alternatives"
+	"github.com/brineproject/brine/states/apache"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/augeas"
@@ -19,6 +20,7 @@ import (
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
+	"github.com/brineproject/brine/states/glusterfs"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
@@ -35,10 +37,12 @@ import (
 	"github.com/brineproject/brine/states/pdbedit"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
+	"github.com/brineproject/brine/states/pyenv"
 	"github.com/brineproject/brine/states/quota"
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
+	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/smtp"
 	"github.com/brineproject/brine/states/status"
@@ -65,6 +69,10 @@ func extra() []loader.Plugin {
 		acl.Plugin(),
 		alias.Plugin(),
 		alternatives.Plugin(),
+		apache.Conf(),
+		apache.Module(),
+		apache.Plugin(),
+		apache.Site(),
 		archive.Plugin(),
 		at.Plugin(),
 		augeas.Plugin(),
@@ -78,6 +86,7 @@ func extra() []loader.Plugin {
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
+		glusterfs.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
@@ -103,6 +112,7 @@ func extra() []loader.Plugin {
 		postgres.Schema(),
 		postgres.Tablespace(),
 		postgres.User(),
+		pyenv.Plugin(),
 		quota.Plugin(),
 		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
@@ -112,6 +122,7 @@ func extra() []loader.Plugin {
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		rbenv.Plugin(),
+		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
 		smtp.Plugin(),
