@@ -66,6 +66,7 @@ import (
 	"github.com/brineproject/brine/modules/suseip"
 	"github.com/brineproject/brine/modules/sysfs"
 	"github.com/brineproject/brine/modules/temp"
+	"github.com/brineproject/brine/modules/tls"
 	"github.com/brineproject/brine/modules/tuned"
 	"github.com/brineproject/brine/modules/udev"
 	"github.com/brineproject/brine/modules/vault"
@@ -145,6 +146,7 @@ func extra(render.Brought) []loader.Plugin {
 		supervisord.Plugin(),
 		sysfs.Plugin(),
 		temp.Plugin(),
+		tls.Plugin(),
 		tuned.Plugin(),
 		udev.Plugin(),
 		vault.Plugin(),

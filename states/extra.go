@@ -48,6 +48,7 @@ import (
 	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/sysfs"
+	"github.com/brineproject/brine/states/tls"
 	"github.com/brineproject/brine/states/tuned"
 	"github.com/brineproject/brine/states/vault"
 	"github.com/brineproject/brine/states/virtualenv"
@@ -128,6 +129,7 @@ func extra() []loader.Plugin {
 		smtp.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),
+		tls.Plugin(),
 		tuned.Plugin(),
 		vault.Plugin(),
 		virtualenv.Plugin(),
