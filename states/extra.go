@@ -51,6 +51,7 @@ import (
 	"github.com/brineproject/brine/states/tls"
 	"github.com/brineproject/brine/states/tuned"
 	"github.com/brineproject/brine/states/vault"
+	"github.com/brineproject/brine/states/virt"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
 	"github.com/brineproject/brine/states/x509"
@@ -132,6 +133,7 @@ func extra() []loader.Plugin {
 		tls.Plugin(),
 		tuned.Plugin(),
 		vault.Plugin(),
+		virt.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),
