@@ -24,6 +24,7 @@ import (
 	"github.com/brineproject/brine/modules/disk"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
+	"github.com/brineproject/brine/modules/dockercompose"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
@@ -103,6 +104,8 @@ func extra(render.Brought) []loader.Plugin {
 		disk.Plugin(),
 		dnsutil.Plugin(),
 		docker.Plugin(),
+		docker.Swarm(),
+		dockercompose.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),

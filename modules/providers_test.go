@@ -19,7 +19,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
+	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "docker-compose", "firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
 		"partprobe", "pdbedit", "semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
@@ -38,6 +38,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
 		{"apache", "apache", "Debian", "Linux"}, {"glusterfs", "glusterfs", "", "Linux"},
+		{"dockercompose", "dockercompose", "", "Linux"},
 		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"}, {"pdbedit", "pdbedit", "", "Linux"},
 		{"parted_partition", "partition", "", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {
