@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/modules/debianip"
 	"github.com/brineproject/brine/modules/dig"
 	"github.com/brineproject/brine/modules/disk"
+	"github.com/brineproject/brine/modules/django"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
 	"github.com/brineproject/brine/modules/dockercompose"
@@ -61,6 +62,7 @@ import (
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
 	"github.com/brineproject/brine/modules/selinux"
+	"github.com/brineproject/brine/modules/slack"
 	"github.com/brineproject/brine/modules/smtp"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
@@ -103,6 +105,7 @@ func extra(render.Brought) []loader.Plugin {
 		dig.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),
+		django.Plugin(),
 		docker.Plugin(),
 		docker.Swarm(),
 		dockercompose.Plugin(),
@@ -143,6 +146,7 @@ func extra(render.Brought) []loader.Plugin {
 		rpm.Plugin(),
 		rvm.Plugin(),
 		selinux.Plugin(),
+		slack.Plugin(),
 		smtp.Plugin(),
 		status.Plugin(),
 		suseip.Plugin(),

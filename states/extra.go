@@ -44,6 +44,7 @@ import (
 	"github.com/brineproject/brine/states/rbenv"
 	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
+	"github.com/brineproject/brine/states/slack"
 	"github.com/brineproject/brine/states/smtp"
 	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/supervisord"
@@ -127,6 +128,7 @@ func extra() []loader.Plugin {
 		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
+		slack.Plugin(),
 		smtp.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),

@@ -17,8 +17,7 @@ type extArgs struct {
 	Pillar   any
 }
 
-// TestKeys writes the keys that the pillar has, once. Test mode writes nothing. The results are those
-// of Salt 3006.18 for the same pillar.
+// TestKeys writes the keys that the pillar has, once. Test mode writes nothing.
 func TestKeys(t *testing.T) {
 	root, given := t.TempDir(), data.NewMap("libvirt.serverkey.pem", "key\n", "libvirt.cacert.pem", "ca\n", "other", "x")
 	var asked any
