@@ -49,6 +49,7 @@ import (
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/partition"
 	"github.com/brineproject/brine/modules/pdbedit"
+	"github.com/brineproject/brine/modules/pecl"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
@@ -133,6 +134,7 @@ func extra(render.Brought) []loader.Plugin {
 		pacmanpkg.Plugin(),
 		partition.Plugin(),
 		pdbedit.Plugin(),
+		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),

@@ -20,7 +20,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 	}
 	root, bin := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "docker-compose", "firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
-		"partprobe", "pdbedit", "semanage", "semodule", "setsebool"} {
+		"partprobe", "pdbedit", "pecl", "semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
-		{"apache", "apache", "Debian", "Linux"}, {"glusterfs", "glusterfs", "", "Linux"},
+		{"apache", "apache", "Debian", "Linux"}, {"glusterfs", "glusterfs", "", "Linux"}, {"pecl", "pecl", "", "Linux"},
 		{"dockercompose", "dockercompose", "", "Linux"},
 		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"}, {"pdbedit", "pdbedit", "", "Linux"},
 		{"parted_partition", "partition", "", "Linux"},

@@ -35,6 +35,7 @@ import (
 	"github.com/brineproject/brine/states/nftables"
 	"github.com/brineproject/brine/states/npm"
 	"github.com/brineproject/brine/states/pdbedit"
+	"github.com/brineproject/brine/states/pecl"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
 	"github.com/brineproject/brine/states/pyenv"
@@ -107,6 +108,7 @@ func extra() []loader.Plugin {
 		network.Plugin(),
 		npm.Plugin(),
 		pdbedit.Plugin(),
+		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),
 		postgres.Extension(),
