@@ -88,7 +88,7 @@ import (
 
 // extraDocs documents the functions of the plug-ins below.
 //
-//go:embed extra.txt
+//go:embed extra.txt.gz
 var extraDocs string
 
 // extra returns the modules that a small build leaves out.

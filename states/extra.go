@@ -64,7 +64,7 @@ import (
 
 // extraDocs is the documentation of the functions in the plug-ins below.
 //
-//go:embed extra.txt
+//go:embed extra.txt.gz
 var extraDocs string
 
 // extra returns the states of a full build. A small build lacks these states and their modules.
