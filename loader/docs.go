@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"compress/gzip"
+	"io"
 	"reflect"
 	"runtime"
 	"strings"
@@ -16,7 +18,8 @@ type Docs struct {
 	index func() map[string]string
 }
 
-// NewDocs returns the documentation in text, which is parsed on first use.
+// NewDocs returns the documentation in text, which is parsed on first use. A text compressed by gzip is
+// decompressed then; a damaged one has no documentation.
 func NewDocs(text string) *Docs {
 	d := &Docs{text: text}
 	d.index = sync.OnceValue(d.read)
@@ -26,11 +29,24 @@ func NewDocs(text string) *Docs {
 // read returns the docstrings by function.
 func (d *Docs) read() map[string]string {
 	index := map[string]string{}
-	for entry := range strings.SplitSeq(strings.TrimPrefix(d.text, "\n"), "\n\n\n") {
+	for entry := range strings.SplitSeq(strings.TrimPrefix(unpacked(d.text), "\n"), "\n\n\n") {
 		name, doc, _ := strings.Cut(entry, "\n")
 		index[name] = "\n" + strings.TrimRight(doc, "\n") + "\n    "
 	}
 	return index
+}
+
+// unpacked returns a text that gzip may have compressed.
+func unpacked(text string) string {
+	r, err := gzip.NewReader(strings.NewReader(text))
+	if err != nil {
+		return text // it is not compressed
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 // of returns the docstring of a Go function, or "".

@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"testing"
 )
@@ -56,6 +58,24 @@ func TestDocstrings(t *testing.T) {
 		}
 		if got := f.Spec().Docstring(); got != want {
 			t.Errorf("the docstring of %s is %q, want %q", fun, got, want)
+		}
+	}
+}
+
+// Documentation may be compressed. A damaged text has none.
+func TestCompressedDocs(t *testing.T) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte("temp.dir\n    Makes a directory.\n\n\ntemp.file\n    Makes a file.\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{b.String(): "\n    Makes a file.\n    ", "temp.file\n    X.\n": "\n    X.\n    ",
+		b.String()[:b.Len()/2]: "", "": ""} {
+		if got := NewDocs(text).of("temp.file"); got != want {
+			t.Errorf("%d bytes: %q, want %q", len(text), got, want)
 		}
 	}
 }

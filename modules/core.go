@@ -60,7 +60,7 @@ import (
 
 // coreDocs documents the functions of the plug-ins below.
 //
-//go:embed core.txt
+//go:embed core.txt.gz
 var coreDocs string
 
 // core returns the modules of every build.

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/modules/acl"
 	"github.com/brineproject/brine/modules/aliases"
 	"github.com/brineproject/brine/modules/alternatives"
+	"github.com/brineproject/brine/modules/apache"
 	"github.com/brineproject/brine/modules/archive"
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/augeas"
@@ -21,12 +22,15 @@ import (
 	"github.com/brineproject/brine/modules/debianip"
 	"github.com/brineproject/brine/modules/dig"
 	"github.com/brineproject/brine/modules/disk"
+	"github.com/brineproject/brine/modules/django"
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
+	"github.com/brineproject/brine/modules/dockercompose"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
 	"github.com/brineproject/brine/modules/git"
+	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/http"
@@ -45,9 +49,11 @@ import (
 	"github.com/brineproject/brine/modules/pacmanpkg"
 	"github.com/brineproject/brine/modules/partition"
 	"github.com/brineproject/brine/modules/pdbedit"
+	"github.com/brineproject/brine/modules/pecl"
 	"github.com/brineproject/brine/modules/pip"
 	"github.com/brineproject/brine/modules/postgres"
 	"github.com/brineproject/brine/modules/ps"
+	"github.com/brineproject/brine/modules/pyenv"
 	"github.com/brineproject/brine/modules/quota"
 	"github.com/brineproject/brine/modules/rabbitmq"
 	"github.com/brineproject/brine/modules/raid"
@@ -55,13 +61,16 @@ import (
 	"github.com/brineproject/brine/modules/rbenv"
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
+	"github.com/brineproject/brine/modules/rvm"
 	"github.com/brineproject/brine/modules/selinux"
+	"github.com/brineproject/brine/modules/slack"
 	"github.com/brineproject/brine/modules/smtp"
 	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/supervisord"
 	"github.com/brineproject/brine/modules/suseip"
 	"github.com/brineproject/brine/modules/sysfs"
 	"github.com/brineproject/brine/modules/temp"
+	"github.com/brineproject/brine/modules/tls"
 	"github.com/brineproject/brine/modules/tuned"
 	"github.com/brineproject/brine/modules/udev"
 	"github.com/brineproject/brine/modules/vault"
@@ -79,7 +88,7 @@ import (
 
 // extraDocs documents the functions of the plug-ins below.
 //
-//go:embed extra.txt
+//go:embed extra.txt.gz
 var extraDocs string
 
 // extra returns the modules that a small build leaves out.
@@ -88,6 +97,7 @@ func extra(render.Brought) []loader.Plugin {
 		acl.Plugin(),
 		aliases.Plugin(),
 		alternatives.Plugin(),
+		apache.Plugin(),
 		archive.Plugin(),
 		at.Plugin(),
 		augeas.Plugin(),
@@ -96,11 +106,15 @@ func extra(render.Brought) []loader.Plugin {
 		dig.Plugin(),
 		disk.Plugin(),
 		dnsutil.Plugin(),
+		django.Plugin(),
 		docker.Plugin(),
+		docker.Swarm(),
+		dockercompose.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
+		glusterfs.Plugin(),
 		gpg.Plugin(),
 		hashutil.Plugin(),
 		http.Plugin(),
@@ -120,9 +134,11 @@ func extra(render.Brought) []loader.Plugin {
 		pacmanpkg.Plugin(),
 		partition.Plugin(),
 		pdbedit.Plugin(),
+		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
 		ps.Plugin(),
+		pyenv.Plugin(),
 		quota.Plugin(),
 		rabbitmq.Plugin(),
 		raid.Plugin(),
@@ -130,13 +146,16 @@ func extra(render.Brought) []loader.Plugin {
 		rbenv.Plugin(),
 		rhip.Plugin(),
 		rpm.Plugin(),
+		rvm.Plugin(),
 		selinux.Plugin(),
+		slack.Plugin(),
 		smtp.Plugin(),
 		status.Plugin(),
 		suseip.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),
 		temp.Plugin(),
+		tls.Plugin(),
 		tuned.Plugin(),
 		udev.Plugin(),
 		vault.Plugin(),

@@ -19,8 +19,8 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	for _, name := range []string{"debconf-get-selections", "dig", "firewall-cmd", "lsblk", "lvm", "nginx", "parted",
-		"partprobe", "pdbedit", "semanage", "semodule", "setsebool"} {
+	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "docker-compose", "firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
+		"partprobe", "pdbedit", "pecl", "semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,8 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
 		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"debian_ip", "ip", "Debian", ""}, {"rh_ip", "ip", "RedHat", ""}, {"suse_ip", "ip", "Suse", ""},
-		{"dig", "dig", "", "Linux"},
-		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"},
+		{"apache", "apache", "Debian", "Linux"}, {"glusterfs", "glusterfs", "", "Linux"}, {"pecl", "pecl", "", "Linux"},
+		{"dockercompose", "dockercompose", "", "Linux"},
 		{"dig", "dig", "", "Linux"}, {"nginx", "nginx", "", "Linux"}, {"pdbedit", "pdbedit", "", "Linux"},
 		{"parted_partition", "partition", "", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {

@@ -1,10 +1,11 @@
 package python
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"embed"
+	_ "embed" // host.zip
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +28,20 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-//go:embed host/brinehost/*.py host/salt/*.py host/salt/*/*.py host/salt/*/*/*.py
-//go:embed host/salt/*/*/*/*.py
-var sources embed.FS
+// archive has the host program and its library: the directory host without its tests.
+//
+//go:generate go test -run ^TestSourcesAreEmbedded$ -update
+//go:embed host.zip
+var archive string
+
+// sources returns the files of the host program, below host.
+func sources() (fs.FS, error) {
+	files, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, fmt.Errorf("read the Python host program: %w", err)
+	}
+	return files, nil
+}
 
 // ErrNoPython is wrapped by the errors of a host for which there is no python3.
 var ErrNoPython = errors.New("no python3 was found")
@@ -175,13 +188,17 @@ func (h *Host) interpreter() (string, error) {
 // install writes the sources of the host program below the cache directory and returns their
 // directory. Its name has their hash, so that an older program keeps its own.
 func (h *Host) install() (string, error) {
+	files, err := sources()
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.New()
 	var names []string
-	err := fs.WalkDir(sources, "host", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(files, "host", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".py" {
 			return err
 		}
-		b, err := sources.ReadFile(name)
+		b, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
@@ -207,7 +224,7 @@ func (h *Host) install() (string, error) {
 		return dir, nil
 	}
 	for _, name := range names {
-		b, err := sources.ReadFile(name)
+		b, err := fs.ReadFile(files, name)
 		if err != nil {
 			return "", err
 		}

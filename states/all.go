@@ -42,7 +42,7 @@ import (
 
 // coreDocs is the documentation of the functions in the plug-ins below.
 //
-//go:embed all.txt
+//go:embed all.txt.gz
 var coreDocs string
 
 // Plugins returns the states, in the order in which providers of the same name are tried.

@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/states/acl"
 	"github.com/brineproject/brine/states/alias"
 	"github.com/brineproject/brine/states/alternatives"
+	"github.com/brineproject/brine/states/apache"
 	"github.com/brineproject/brine/states/archive"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/augeas"
@@ -19,6 +20,7 @@ import (
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
+	"github.com/brineproject/brine/states/glusterfs"
 	"github.com/brineproject/brine/states/gpg"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
@@ -33,19 +35,25 @@ import (
 	"github.com/brineproject/brine/states/nftables"
 	"github.com/brineproject/brine/states/npm"
 	"github.com/brineproject/brine/states/pdbedit"
+	"github.com/brineproject/brine/states/pecl"
 	"github.com/brineproject/brine/states/pip"
 	"github.com/brineproject/brine/states/postgres"
+	"github.com/brineproject/brine/states/pyenv"
 	"github.com/brineproject/brine/states/quota"
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
+	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
+	"github.com/brineproject/brine/states/slack"
 	"github.com/brineproject/brine/states/smtp"
 	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/supervisord"
 	"github.com/brineproject/brine/states/sysfs"
+	"github.com/brineproject/brine/states/tls"
 	"github.com/brineproject/brine/states/tuned"
 	"github.com/brineproject/brine/states/vault"
+	"github.com/brineproject/brine/states/virt"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
 	"github.com/brineproject/brine/states/x509"
@@ -56,7 +64,7 @@ import (
 
 // extraDocs is the documentation of the functions in the plug-ins below.
 //
-//go:embed extra.txt
+//go:embed extra.txt.gz
 var extraDocs string
 
 // extra returns the states of a full build. A small build lacks these states and their modules.
@@ -65,6 +73,10 @@ func extra() []loader.Plugin {
 		acl.Plugin(),
 		alias.Plugin(),
 		alternatives.Plugin(),
+		apache.Conf(),
+		apache.Module(),
+		apache.Plugin(),
+		apache.Site(),
 		archive.Plugin(),
 		at.Plugin(),
 		augeas.Plugin(),
@@ -78,6 +90,7 @@ func extra() []loader.Plugin {
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
+		glusterfs.Plugin(),
 		gpg.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
@@ -95,6 +108,7 @@ func extra() []loader.Plugin {
 		network.Plugin(),
 		npm.Plugin(),
 		pdbedit.Plugin(),
+		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Database(),
 		postgres.Extension(),
@@ -103,6 +117,7 @@ func extra() []loader.Plugin {
 		postgres.Schema(),
 		postgres.Tablespace(),
 		postgres.User(),
+		pyenv.Plugin(),
 		quota.Plugin(),
 		rabbitmq.Cluster(),
 		rabbitmq.Extension(),
@@ -112,13 +127,17 @@ func extra() []loader.Plugin {
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		rbenv.Plugin(),
+		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
+		slack.Plugin(),
 		smtp.Plugin(),
 		supervisord.Plugin(),
 		sysfs.Plugin(),
+		tls.Plugin(),
 		tuned.Plugin(),
 		vault.Plugin(),
+		virt.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
 		x509.Plugin(),

@@ -18,7 +18,7 @@ import (
 
 // allDocs documents the functions of the plug-ins below.
 //
-//go:embed all.txt
+//go:embed all.txt.gz
 var allDocs string
 
 // Needs are the dependencies of wheel modules. Each may be nil: the modules that require it report

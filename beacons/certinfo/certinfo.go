@@ -163,7 +163,7 @@ func (b beacon) describe(ctx context.Context, path string, c *certificate.Certif
 	}
 	return data.NewMap("cert_path", path, "issuer", issuer, "issuer_dict", issuerDict,
 		"notAfter_raw", to.Format(raw), "notAfter", to.Format(shown), "notBefore_raw", from.Format(raw),
-		"notBefore", from.Format(shown), "serial_number", serial, "signature_algorithm", algorithm(c.Algorithm),
+		"notBefore", from.Format(shown), "serial_number", serial, "signature_algorithm", certificate.AlgorithmWord(c.Algorithm),
 		"subject", subject, "subject_dict", subjectDict, "version", int64(c.TBS.Version),
 		"extensions", b.extensions(ctx, path, c.TBS.Extensions),
 		"has_expired", time.Now().After(to)), nil
@@ -182,7 +182,7 @@ func (b beacon) extensions(ctx context.Context, path string, list []pkix.Extensi
 	}
 	all := []any{}
 	for _, x := range list {
-		word := extensionWord(x.Id.String())
+		word := certificate.ExtensionWord(x.Id.String())
 		text, ok := texts.Value(word).(string)
 		if !ok {
 			text = certificate.Hex(x.Value)
@@ -195,23 +195,6 @@ func (b beacon) extensions(ctx context.Context, path string, list []pkix.Extensi
 	return all
 }
 
-// extensionWord returns OpenSSL's short name of an extension, UNDEF for one that it does not know.
-func extensionWord(oid string) string {
-	switch word := certificate.Word(oid); {
-	case oid == "1.3.6.1.5.5.7.1.1":
-		return "authorityInfoAccess"
-	case oid == "2.16.840.1.113730.1.13":
-		return "nsComment"
-	case oid == "2.16.840.1.113730.1.1":
-		return "nsCertType"
-	case oid == "1.3.6.1.4.1.11129.2.4.2":
-		return "ct_precert_scts"
-	case word != "":
-		return word
-	}
-	return "UNDEF"
-}
-
 // name returns a distinguished name as text and as a dictionary.
 func name(der []byte) (string, *data.Map, error) {
 	n, err := certificate.ParseName(der)
@@ -222,47 +205,10 @@ func name(der []byte) (string, *data.Map, error) {
 	dict := data.NewMap()
 	for _, set := range n {
 		for _, a := range set {
-			word := attributeWord(a.Type.String())
+			word := certificate.AttributeWord(a.Type.String())
 			parts = append(parts, fmt.Sprintf("%s=\"%s\"", word, a.Text()))
 			dict.Set(word, a.Text())
 		}
 	}
 	return strings.Join(parts, ","), dict, nil
-}
-
-// attributeWord returns OpenSSL's short name of a part of a name, UNDEF for one that it does not know.
-func attributeWord(oid string) string {
-	switch oid {
-	case "1.2.840.113549.1.9.1":
-		return "emailAddress"
-	case "0.9.2342.19200300.100.1.25":
-		return "DC"
-	case "0.9.2342.19200300.100.1.1":
-		return "UID"
-	}
-	words := map[string]string{"3": "CN", "4": "SN", "5": "serialNumber", "6": "C", "7": "L", "8": "ST",
-		"9": "street", "10": "O", "11": "OU", "12": "title", "13": "description", "15": "businessCategory",
-		"17": "postalCode", "41": "name", "42": "GN", "43": "initials", "44": "generationQualifier",
-		"46": "dnQualifier", "65": "pseudonym", "97": "organizationIdentifier"}
-	if last, ok := strings.CutPrefix(oid, "2.5.4."); ok && words[last] != "" {
-		return words[last]
-	}
-	return "UNDEF"
-}
-
-// algorithm returns OpenSSL's long name of a signature algorithm, its number for one that Brine does
-// not know.
-func algorithm(id pkix.AlgorithmIdentifier) string {
-	a := certificate.AlgorithmOf(id.Algorithm)
-	if a == nil {
-		return id.Algorithm.String()
-	}
-	hash := strings.ReplaceAll(a.Hash.String(), "-", "")
-	switch a.Key {
-	case "rsa":
-		return strings.ToLower(hash) + "WithRSAEncryption"
-	case "ec":
-		return "ecdsa-with-" + hash
-	}
-	return strings.ToUpper(a.Key)
 }

@@ -80,13 +80,13 @@ func unknownPillar(cfg *config.Master, name string, sources []pillar.Source) *co
 // foreignPillars returns the external pillars that only Salt has (salt/pillar).
 func foreignPillars() []string {
 	return []string{"azureblob", "confidant", "digicert", "django_orm", "ec2_pillar", "git", "gpg",
-		"hg", "http_json", "http_yaml", "libvirt", "makostack", "mongo", "mysql", "nacl", "neutron",
+		"hg", "http_json", "http_yaml", "makostack", "mongo", "mysql", "nacl", "neutron",
 		"nsot", "pepa", "postgres", "redismod", "rethinkdb", "saltclass", "sql_base", "sqlcipher",
 		"sqlite3", "stack", "svn", "vault", "venafi", "virtkey", "vmware_pillar"}
 }
 
 // checkOnDemand validates on_demand_ext_pillar, the pillars that minions may request. The default
-// names missing ones, which are not reported.
+// names virtkey, which is missing and not reported.
 func checkOnDemand(cfg *config.Master) error {
 	names := data.TextsOf(cfg.Map().Value("on_demand_ext_pillar"))
 	sources := stdsources.Sources()
@@ -94,7 +94,7 @@ func checkOnDemand(cfg *config.Master) error {
 	for i, name := range names {
 		known := slices.ContainsFunc(sources,
 			func(s pillar.Source) bool { return s.Name() == name })
-		if !known && name != "libvirt" && name != "virtkey" && !isOwnPillar(cfg, name) {
+		if !known && name != "virtkey" && !isOwnPillar(cfg, name) {
 			errs = append(errs, config.Below(config.Entry{Index: i, Value: name},
 				unknownPillar(cfg, name, sources)))
 		}

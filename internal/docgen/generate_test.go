@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,40 @@ func TestGeneratedFilesAreUpToDate(t *testing.T) {
 		} else if !bytes.Equal(have, want) {
 			t.Errorf("%s differs from the doc comments: run go generate in its directory", file)
 		}
+		small, err := unpacked(file + ".gz")
+		if err != nil || !bytes.Equal(have, small) {
+			t.Errorf("%s.gz is not %s, %v: run go generate in its directory", file, file, err)
+		}
+	}
+}
+
+// unpacked returns the text of a file that gzip compressed.
+func unpacked(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// TestCompressed compresses a text.
+func TestCompressed(t *testing.T) {
+	text := bytes.Repeat([]byte("test.ping\n    Answers.\n"), 100)
+	small, err := compressed(text)
+	if err != nil || len(small) > len(text)/10 {
+		t.Fatalf("%d bytes, %v", len(small), err)
+	}
+	file := filepath.Join(t.TempDir(), "x.gz")
+	if err := os.WriteFile(file, small, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := unpacked(file); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 

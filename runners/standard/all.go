@@ -38,7 +38,7 @@ import (
 
 // allDocs documents the functions of the plug-ins below.
 //
-//go:embed all.txt
+//go:embed all.txt.gz
 var allDocs string
 
 // Plugins returns the runners, in the order in which providers of one name are tried.

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/render/py"
+	"github.com/brineproject/brine/render/pyhost"
 	"github.com/brineproject/brine/render/saltjinja"
 	"github.com/brineproject/brine/render/standard"
 )
@@ -39,7 +41,7 @@ func (n names) add(k kind, text, value string) {
 	}
 }
 
-// brinesNames returns what Brine has on Linux.
+// brinesNames returns what Brine has on Linux, on a host with python3.
 func brinesNames(s *functionSet) (names, error) {
 	n := names{}
 	for text := range s.states {
@@ -58,7 +60,7 @@ func brinesNames(s *functionSet) (names, error) {
 	for _, text := range language.Tests() {
 		n.add(aTest, text, "linux")
 	}
-	for _, r := range append(standard.Renderers(), py.Renderer{}) {
+	for _, r := range slices.Concat(standard.Renderers(), pyhost.Renderers(nil), []render.Renderer{py.Renderer{}}) {
 		n.add(aRenderer, r.Name(), "linux")
 	}
 	return n, nil

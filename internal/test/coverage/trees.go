@@ -165,6 +165,7 @@ func (s *shelf) readFile(t *tree, file, text string, found names) {
 		for _, m := range saltCall.FindAllStringSubmatch(text, -1) {
 			found.add(aFunction, m[1], file)
 		}
+		s.scanProgram(t, file, text, found)
 	}
 	if strings.HasSuffix(file, ".sls") && filepath.Base(file) != "top.sls" &&
 		!slices.ContainsFunc(pipe, program) {

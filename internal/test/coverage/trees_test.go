@@ -25,11 +25,12 @@ func testShelf(t *testing.T) *shelf {
 	}
 	fill(s.brine, aState, "linux", "file.managed module.run crane.installed horn.sounded")
 	fill(s.brine, aFunction, "linux", "grains.filter_by pillar.get log.debug")
-	fill(s.brine, aRenderer, "linux", "yaml py")
+	fill(s.brine, aRenderer, "linux", "yaml py pyobjects pydsl")
 	fill(s.salt, aState, "linux", "file.managed crane.moved berth.held gone.present knot.tied")
+	fill(s.salt, aState, "linux", "flag.hoisted hull_plate.welded oar.pulled")
 	fill(s.salt, aState, "windows", "pier.built")
 	fill(s.salt, aFunction, "linux", "tide.reset tide.level tide.high lamp.light lamp.count sonar.depth")
-	fill(s.salt, aFunction, "linux", "bell.ring keel.laid jobs.list_jobs wind.speed")
+	fill(s.salt, aFunction, "linux", "bell.ring crew.size keel.laid jobs.list_jobs wind.speed")
 	fill(s.salt, aFilter, "linux", "anchor")
 	fill(s.salt, aTest, "linux", "afloat")
 	fill(s.salt, aRenderer, "linux", "mako")
@@ -50,10 +51,10 @@ func TestTrees(t *testing.T) {
 		ships                         bool
 		unread, miss, elsewhere, none string
 	}{
-		{5, false, "quay/files/sign.j2: line 1: Expected an expression, got 'end of statement block'",
-			"filter anchor, function bell.ring, function lamp.count, function lamp.light, " +
+		{7, false, "quay/files/sign.j2: line 1: Expected an expression, got 'end of statement block'",
+			"filter anchor, function bell.ring, function crew.size, function lamp.count, function lamp.light, " +
 				"function sonar.depth, function tide.high, function tide.level, function tide.reset, " +
-				"renderer mako, berth.held, crane.moved, test afloat",
+				"renderer mako, berth.held, crane.moved, flag.hoisted, hull_plate.welded, oar.pulled, test afloat",
 			"pier.built", "filter sort_by_length, function buoy.lit, mast.raised"},
 		{2, true, "", "function keel.laid", "", "winch.pulled"},
 	} {

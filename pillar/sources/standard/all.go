@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/pillar/sources/git"
 	"github.com/brineproject/brine/pillar/sources/httpjson"
 	"github.com/brineproject/brine/pillar/sources/ldap"
+	"github.com/brineproject/brine/pillar/sources/libvirt"
 	"github.com/brineproject/brine/pillar/sources/mysql"
 	"github.com/brineproject/brine/pillar/sources/netbox"
 	"github.com/brineproject/brine/pillar/sources/postgres"
@@ -27,7 +28,7 @@ import (
 // because sources hold connection limits, tokens and clones.
 func Sources() []pillar.Source {
 	return append(pillar.Sources(), cobbler.Source{}, consul.New(), etcd.New(), foreman.Source{},
-		git.New(), httpjson.JSON(), httpjson.YAML(), ldap.New(), mysql.New(), netbox.New(),
+		git.New(), httpjson.JSON(), httpjson.YAML(), ldap.New(), libvirt.New(), mysql.New(), netbox.New(),
 		postgres.New(), reclass.New(), redismod.New(), s3.New(), saltclass.Source{}, sqlite3.New(),
 		varstack.New(), vault.New())
 }

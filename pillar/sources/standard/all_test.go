@@ -18,7 +18,7 @@ func TestEachNameIsThereOnce(t *testing.T) {
 	}
 	for _, name := range []string{"cmd_json", "cmd_yaml", "cmd_yamlex", "cobbler", "consul", "csv",
 		"etcd", "extra_minion_data_in_pillar", "file_tree", "foreman", "git", "hiera", "http_json",
-		"http_yaml", "mysql", "netbox", "nodegroups", "pillar_ldap", "postgres", "puppet", "reclass",
+		"http_yaml", "libvirt", "mysql", "netbox", "nodegroups", "pillar_ldap", "postgres", "puppet", "reclass",
 		"redis", "s3", "saltclass", "sqlite3", "stack", "varstack", "vault"} {
 		if !seen[name] {
 			t.Errorf("there is no %s", name)
