@@ -26,6 +26,9 @@ type limits struct {
 	work     time.Duration // while it builds, loads, saves, copies, commits or prunes
 }
 
+// usual returns the limits of the module.
+func usual() limits { return limits{transfer: 10 * time.Minute, work: time.Hour} }
+
 // settings are what a client is made of.
 type settings struct {
 	url, version string

@@ -34,11 +34,8 @@ import (
 )
 
 // Plugin returns the module docker.
-func Plugin() loader.Plugin { return plugin(limits{transfer: 10 * time.Minute, work: time.Hour}) }
-
-func plugin(l limits) loader.Plugin {
-	return loader.Plugin{Name: "docker", File: "dockermod", Aliases: []string{"dockerng", "moby"},
-		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, l) }}
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "docker", File: "dockermod", Aliases: []string{"dockerng", "moby"}, New: newModule}
 }
 
 // engine is what the functions need of an engine.
@@ -59,7 +56,9 @@ type module struct {
 	client  *docker.Client // nil before the first use
 }
 
-func newModule(env *loader.Env, l limits) (*loader.Module, error) {
+func newModule(env *loader.Env) (*loader.Module, error) { return usual().newModule(env) }
+
+func (l limits) newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env: env, limits: l}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("apply", m.apply).Def("apply_"),

@@ -7,4 +7,8 @@ import (
 )
 
 // PluginWithin returns the module with other limits on the silence of an engine.
-func PluginWithin(transfer, work time.Duration) loader.Plugin { return plugin(limits{transfer, work}) }
+func PluginWithin(transfer, work time.Duration) loader.Plugin {
+	p := Plugin()
+	p.New = limits{transfer, work}.newModule
+	return p
+}

@@ -25,7 +25,7 @@ func Swarm() loader.Plugin { return loader.Plugin{Name: "swarm", New: newSwarm} 
 type swarm struct{ *module }
 
 func newSwarm(env *loader.Env) (*loader.Module, error) {
-	m := swarm{&module{env: env}}
+	m := swarm{&module{env: env, limits: usual()}}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("joinswarm", m.joinswarm).Secret("token"),
 		loader.F("leave_swarm", m.leaveSwarm),
