@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lib/pq"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/returners/sqlcache"
@@ -78,12 +78,12 @@ func success(v any) any {
 
 // refused reports errors of the classes 22 (data) and 23 (constraints), and JSON that is too large.
 func refused(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (strings.HasPrefix(e.Code, "22") ||
-		strings.HasPrefix(e.Code, "23") || e.Code == "54000")
+	var e *pq.Error
+	return errors.As(err, &e) && (strings.HasPrefix(string(e.Code), "22") ||
+		strings.HasPrefix(string(e.Code), "23") || string(e.Code) == "54000")
 }
 
 func coded(err error, codes ...string) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && slices.Contains(codes, e.Code)
+	var e *pq.Error
+	return errors.As(err, &e) && slices.Contains(codes, string(e.Code))
 }

@@ -15,8 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/returners"
@@ -76,12 +75,16 @@ func connect(name string, from returners.Source, ret *data.Map) (*sql.DB, string
 	if s.Text("sslcrl") != "" {
 		return nil, "", fmt.Errorf("returner.%s.sslcrl: certificate revocation lists are not supported", name)
 	}
-	cfg, err := pgx.ParseConfig(target(s, port))
+	cfg, err := pq.NewConfig(target(s, port))
 	if err != nil {
 		return nil, "", fmt.Errorf("returner.%s: %w", name, err)
 	}
 	cfg.ConnectTimeout = dialTime
-	db := stdlib.OpenDB(*cfg)
+	connector, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, "", fmt.Errorf("returner.%s: %w", name, err)
+	}
+	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(time.Minute)
@@ -103,7 +106,11 @@ func target(s *returners.Settings, port int) string {
 	add("password", pass)
 	add("dbname", s.Text("db"))
 	for _, key := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert"} {
-		if v := s.Text(key); v != "" {
+		v := s.Text(key)
+		if key == "sslmode" && v == "" {
+			v = "prefer" // as libpq does
+		}
+		if v != "" {
 			add(key, v)
 		}
 	}
