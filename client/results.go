@@ -257,8 +257,8 @@ func (c *collector) ask(ctx context.Context) error {
 	return nil
 }
 
-// longList is how many bytes of ids a question may list. Each connected minion gets the list: with ten thousand
-// minions, a list of all makes a gigabyte of traffic.
+// longList is how many bytes of ids a question may list. Each connected minion gets the list: with ten
+// thousand minions, a list of all makes a gigabyte of traffic.
 const longList = 16 << 10
 
 // isLong reports whether a list of ids exceeds longList.

@@ -13,13 +13,14 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/batch"
 	"github.com/brineproject/brine/master/queue"
 )
 
-// batches handles the commands publish_batch, stop_batch and batch_state: batches that run within the master.
-// They continue when the client disconnects, and resume after a restart of the master. Salt's
+// batches handles the commands publish_batch, stop_batch and batch_state: batches that run within the
+// master. They continue when the client disconnects, and resume after a restart of the master. Salt's
 // master has a publish_batch that cannot be called, so the reply shows clients which kind of master
 // they use.
 type batches struct {
@@ -33,6 +34,17 @@ type batches struct {
 	mu      sync.Mutex
 	running map[job.ID]*batchJob
 	resumed bool // running has the batches of an earlier master too
+	// interrupted are the batches that a fault of this master ended. They go on when it starts again.
+	interrupted map[job.ID]interruptedBatch
+	unread      chan struct{} // has an element after a record could not be read
+
+	endsMu sync.Mutex // held while old ends are dropped
+}
+
+// An interruptedBatch is a batch that a fault ended, and the body of its event done.
+type interruptedBatch struct {
+	job *batchJob
+	end *data.Map
 }
 
 const (
@@ -49,7 +61,8 @@ const (
 )
 
 // errQueuedBatch is the reply to a request for both a batch and the queue.
-var errQueuedBatch = errors.New("a batch is not queued for minions that are away: leave out --queue or --batch")
+var errQueuedBatch = errors.New(
+	"a batch is not queued for minions that are away: leave out --queue or --batch")
 
 // batchTag returns the tag of an event about a batch.
 func batchTag(id job.ID, what string) string { return "salt/batch/" + string(id) + "/" + what }
@@ -62,13 +75,14 @@ type batchJob struct {
 	run     *batch.Run      // nil until the minions are known
 	target  []string        // until then, those it may have; only in a cluster
 	owner   queue.Owner     // who ordered the batch
+	by      initiator       // the same, for the filter of the bus
 	refused error           // why the owner may not continue it, or nil
 	halt    context.Context // ends when the batch is stopped
 	stop    context.CancelFunc
 }
 
 func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner queue.Owner) *batchJob {
-	j := &batchJob{id: id, load: load, plan: plan, owner: owner}
+	j := &batchJob{id: id, load: load, plan: plan, owner: owner, by: initiator{uid: eventbus.NoUser}}
 	j.halt, j.stop = context.WithCancel(context.Background())
 	return j
 }
@@ -81,6 +95,9 @@ func newBatches(b base, records cache.Bank, pub *publishing) *batches {
 		bank:    records,
 		begin:   make(chan *batchJob),
 		running: map[job.ID]*batchJob{},
+
+		interrupted: map[job.ID]interruptedBatch{},
+		unread:      make(chan struct{}, 1),
 	}
 }
 
@@ -124,8 +141,8 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 		return clearReply(data.NewMap()), nil
 	}
 	load.Set("jid", string(id))
-	b.pub.watchers.recordInitiator(id, who, c.Caller.Remote)
 	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, owner)
+	j.by = b.pub.watchers.recordInitiator(id, who, c.Caller.Remote)
 	if b.lead != nil {
 		j.target = ids
 	}
@@ -170,8 +187,13 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	}
 	b.mu.Lock()
 	_, twice := b.running[j.id]
+	_, interrupted := b.interrupted[j.id]
+	twice = twice || interrupted
 	for id, k := range b.running {
 		shared[id] = k.owner.Name
+	}
+	for id, k := range b.interrupted {
+		shared[id] = k.job.owner.Name
 	}
 	full := len(shared) >= maxBatches || !j.owner.Full && owned(shared, j.owner.Name) >= maxOwned
 	if !twice && !full {
@@ -273,11 +295,13 @@ func (b *batches) arrive(ctx context.Context, id job.ID) {
 	if err != nil {
 		if !errors.Is(err, cache.ErrNotFound) {
 			b.log.WithError(err).Errorf("batch %s is not started", id)
+			b.tryAgain()
 		}
 		return
 	}
 	b.mu.Lock()
-	twice := b.running[id] != nil
+	_, interrupted := b.interrupted[id]
+	twice := b.running[id] != nil || interrupted
 	if !twice {
 		b.running[id] = j
 	}
@@ -285,11 +309,24 @@ func (b *batches) arrive(ctx context.Context, id job.ID) {
 	if twice {
 		return
 	}
+	b.admitReader(j)
 	select {
 	case b.begin <- j:
 	case <-ctx.Done():
 		b.drop(j)
 		b.changed(batchBank, id)
+	}
+}
+
+// admitReader lets the user who ordered a batch of an earlier master read its events. In a cluster that is
+// known of users with a key file alone: a uid is that of the host of one member.
+func (b *batches) admitReader(j *batchJob) {
+	by := j.by
+	if b.lead != nil {
+		by.uid = eventbus.NoUser
+	}
+	if by.name != "" || by.uid != eventbus.NoUser {
+		b.pub.watchers.remember(j.id, by)
 	}
 }
 
@@ -404,7 +441,7 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 }
 
 // find returns a batch that runs on this master, or on another one of its cluster, or nil. A batch that is
-// recorded and not resumed yet counts as running.
+// recorded and not resumed yet counts as running, and one that a fault of this master has interrupted.
 func (b *batches) find(id job.ID) *batchJob {
 	j, err := b.look(id)
 	if err != nil {
@@ -417,6 +454,9 @@ func (b *batches) find(id job.ID) *batchJob {
 func (b *batches) look(id job.ID) (*batchJob, error) {
 	b.mu.Lock()
 	j, all := b.running[id], b.lead == nil && b.resumed
+	if j == nil {
+		j = b.interrupted[id].job
+	}
 	b.mu.Unlock()
 	if j != nil || all || !job.ValidID(id) {
 		return j, nil
@@ -428,22 +468,50 @@ func (b *batches) look(id job.ID) (*batchJob, error) {
 	return j, err
 }
 
-// serve runs batches until ctx ends. It resumes those of an earlier master first.
+// serve runs batches until ctx ends. It resumes those of an earlier master first, and those whose records
+// cannot be read as soon as they can.
 func (b *batches) serve(ctx context.Context) error {
+	defer b.forgetInterrupted() // whoever serves next goes on with them
 	var work sync.WaitGroup
 	defer work.Wait()
 	begin := func(j *batchJob) { work.Go(func() { b.drive(ctx, j) }) }
 	defer b.setResumed(false)
-	for _, j := range b.resume() {
-		begin(j)
+	var again <-chan time.Time // nil if all records were read
+	resume := func() {
+		again = nil
+		found, whole := b.resume()
+		for _, j := range found {
+			begin(j)
+		}
+		if !whole {
+			again = time.After(rereadPause)
+		}
 	}
+	resume()
 	for {
 		select {
 		case j := <-b.begin:
 			begin(j)
+		case <-again:
+			resume()
+		case <-b.unread:
+			if again == nil {
+				again = time.After(rereadPause)
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// rereadPause is the wait before records that could not be read are read again.
+const rereadPause = 10 * time.Second
+
+// tryAgain has serve read the records again after a pause.
+func (b *batches) tryAgain() {
+	select {
+	case b.unread <- struct{}{}:
+	default: // it will
 	}
 }
 
@@ -453,9 +521,9 @@ func (b *batches) setResumed(is bool) {
 	b.resumed = is
 }
 
-// resume reads the batches that were running when the master ended. A record that cannot be read is
-// logged, and dropped if it is damaged.
-func (b *batches) resume() []*batchJob {
+// resume returns the recorded batches that do not run yet: those that were running when the master ended. A
+// record that cannot be read is logged, and dropped if it is damaged. whole reports whether all were read.
+func (b *batches) resume() (found []*batchJob, whole bool) {
 	marks, err := b.bank.List(stopBank) // before the records: a mark is younger than the record
 	if err != nil {
 		b.log.WithError(err).Error("list the batches that are to be stopped")
@@ -464,8 +532,11 @@ func (b *batches) resume() []*batchJob {
 	if err != nil {
 		b.log.WithError(err).Error("list the batches of an earlier master")
 	}
-	found, whole := []*batchJob{}, err == nil
+	whole = err == nil
 	for _, id := range ids {
+		if b.knows(job.ID(id)) { // one that ends now has no record when it is not known any more
+			continue
+		}
 		j, err := b.read(job.ID(id))
 		if errors.Is(err, cache.ErrNotFound) { // it has ended meanwhile
 			continue
@@ -479,6 +550,7 @@ func (b *batches) resume() []*batchJob {
 			}
 			continue
 		}
+		b.admitReader(j)
 		b.mu.Lock()
 		if b.running[j.id] == nil {
 			b.running[j.id] = j
@@ -490,7 +562,39 @@ func (b *batches) resume() []*batchJob {
 	for _, id := range marks {
 		b.heed(job.ID(id))
 	}
-	return found
+	return found, whole
+}
+
+// knows reports whether a batch runs here, or was interrupted by a fault of this master.
+func (b *batches) knows(id job.ID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, interrupted := b.interrupted[id]
+	return interrupted || b.running[id] != nil
+}
+
+// interrupt notes and announces that a fault of this master has ended a batch.
+func (b *batches) interrupt(host *batchHost) {
+	end := host.end(errPanic)
+	kept := end.Clone()
+	kept.Delete("metadata")
+	b.mu.Lock()
+	b.interrupted[host.job.id] = interruptedBatch{host.job, kept}
+	b.mu.Unlock()
+	host.fire("done", end)
+}
+
+// interruption returns the end of a batch that a fault of this master has ended, or nil.
+func (b *batches) interruption(id job.ID) *data.Map {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.interrupted[id].end
+}
+
+func (b *batches) forgetInterrupted() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.interrupted)
 }
 
 // drive runs one batch. If the master or its lead ends first, the record stays on disk: for the next
@@ -498,20 +602,21 @@ func (b *batches) resume() []*batchJob {
 func (b *batches) drive(ctx context.Context, j *batchJob) {
 	defer b.drop(j)
 	defer j.stop()
+	host := &batchHost{b: b, job: j} // until there is one that works
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Errorf("batch %s: panic: %v\n%s", j.id, p, debug.Stack())
+			b.interrupt(host)
+		}
+	}()
 	if !b.refresh(j) {
 		return
 	}
 	if b.marked(j.id) {
 		j.stop()
 	}
-	host := newBatchHost(b, j)
+	host = newBatchHost(b, j)
 	defer host.Close()
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Errorf("batch %s: panic: %v\n%s", j.id, p, debug.Stack())
-			host.fire("done", host.end(errPanic))
-		}
-	}()
 	err := host.work(ctx)
 	err = errors.Join(err, j.refused)
 	if !deposed(err) {
@@ -543,7 +648,7 @@ func (b *batches) finish(ctx context.Context, host *batchHost, end *data.Map) {
 		return
 	}
 	if err := errors.Join(kept, erased); err != nil {
-		b.log.WithError(err).Errorf("batch %s has ended, and its records are not as they should be", host.job.id)
+		b.log.WithError(err).Errorf("keep the end of batch %s and remove its record", host.job.id)
 	}
 	b.drop(host.job)
 	host.fire("done", end)
@@ -559,6 +664,7 @@ func (b *batches) refresh(j *batchJob) bool {
 	if err != nil {
 		if !errors.Is(err, cache.ErrNotFound) {
 			b.log.WithError(err).Errorf("batch %s is not started", j.id)
+			b.tryAgain()
 		}
 		return false
 	}

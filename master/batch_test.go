@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/brineproject/brine/cache"
+	"github.com/brineproject/brine/cluster"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
@@ -323,7 +325,7 @@ func TestDamagedRecordOfABatchIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found := b.batches.resume(); len(found) > 0 {
+	if found, whole := b.batches.resume(); len(found) > 0 || !whole {
 		t.Errorf("%d batches are taken up", len(found))
 	}
 	if left, err := b.batches.bank.List(batchBank); err != nil || len(left) > 0 {
@@ -530,63 +532,226 @@ func TestEndsOfBatchesAreDropped(t *testing.T) {
 	same(t, "the first is kept", end != nil, false)
 }
 
-// An angryBank panics when an end is stored.
-type angryBank struct{ cache.Bank }
-
-func (a angryBank) Store(bank, key string, value []byte) error {
-	if bank == endBank {
-		panic("a fault")
+// TestManyEndsOfBatchesAreDropped has more ends than are kept, as after some batches have ended at once: the
+// next one that ends leaves as many as are kept, and is one of them.
+func TestManyEndsOfBatchesAreDropped(t *testing.T) {
+	b := newBench(t, nil, "a")
+	all := jids(maxEnds + 4)
+	for _, id := range all[1:] {
+		must(t, b.batches.bank.Store(endBank, string(id), []byte("x")))
 	}
+	must(t, b.batches.keepEnd(&batchJob{id: all[0]}, data.NewMap("error", "x")))
+	left, err := b.batches.bank.List(endBank)
+	must(t, err)
+	same(t, "how many are kept", len(left), maxEnds)
+	same(t, "the latest is kept", slices.Contains(left, string(all[0])), true)
+}
+
+// An angryBank panics once when it is used for something.
+type angryBank struct {
+	cache.Bank
+	angry func(what, bank string) bool
+	once  sync.Once
+}
+
+func (a *angryBank) Store(bank, key string, value []byte) error {
+	a.heed("store", bank)
 	return a.Bank.Store(bank, key, value)
 }
 
-// TestFaultOfABatchIsTold has the master panic in a batch: who follows it learns of that, and the batch goes
-// on after a restart.
-func TestFaultOfABatchIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil, "a")
-		good := b.batches.bank
-		b.batches.bank = angryBank{good}
-		ctx, cancel := context.WithCancel(t.Context())
-		c := crewOf(ctx, b, nil, nil)
-		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
-		end := b.runBatches(t)
-		b.order(t, "publish_batch", "kwargs", batchOptions())
-		same(t, "error", until(t, events, "done").Text("error"), errPanic.Error())
-		synctest.Wait()
-		end()
-		b.batches.bank = good
-		end = b.runBatches(t)
-		same(t, "done", ids(until(t, events, "done").Value("done_minions")), []string{"a"})
-		same(t, "who ran it", c.ran, []string{"a"})
-		events.Close()
-		end()
-		cancel()
-	})
+func (a *angryBank) Fetch(bank, key string) ([]byte, error) {
+	a.heed("fetch", bank)
+	return a.Bank.Fetch(bank, key)
 }
 
-// An unreadBank cannot read records of batches, as with too many open files.
-type unreadBank struct{ cache.Bank }
+func (a *angryBank) heed(what, bank string) {
+	if a.angry(what, bank) {
+		a.once.Do(func() { panic("a fault") })
+	}
+}
 
-func (u unreadBank) Fetch(bank, key string) ([]byte, error) {
-	if bank == batchBank {
+// TestFaultOfABatchIsTold has the master panic in a batch: who follows it learns of that, also by asking. The
+// batch goes on after a restart, unless it was stopped meanwhile.
+func TestFaultOfABatchIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		angry   func(what, bank string) bool
+		stopped bool
+		ran     []string
+	}{
+		"at the end":             {func(what, bank string) bool { return bank == endBank && what == "store" }, false, []string{"a", "b"}},
+		"at the start":           {func(_, bank string) bool { return bank == stopBank }, false, []string{"a", "b"}},
+		"before the second step": {nthStore(batchBank, 3), false, []string{"a", "b"}},
+		"and is stopped":         {nthStore(batchBank, 3), true, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil, "a", "b")
+				good := b.batches.bank
+				ctx, cancel := context.WithCancel(t.Context())
+				c := crewOf(ctx, b, nil, nil)
+				events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+				end := b.runBatches(t)
+				b.batches.bank = &angryBank{Bank: good, angry: tt.angry}
+				id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
+				same(t, "error", until(t, events, "done").Text("error"), errPanic.Error())
+				synctest.Wait()
+				r := b.order(t, "batch_state", "jid", id)
+				told, _ := r.Value("end").(*data.Map)
+				if r.Value("running") != false || told.Text("error") != errPanic.Error() {
+					t.Errorf("state: %s", data.Repr(r))
+				}
+				if again := b.order(t, "publish_batch", "jid", id, "kwargs", batchOptions()); data.Truth(again.Value("batch")) {
+					t.Error("another batch gets its id")
+				}
+				if tt.stopped {
+					if r := b.order(t, "stop_batch", "jid", id); !data.Truth(r.Value("stopped")) {
+						t.Errorf("stop: %s", data.Repr(r))
+					}
+				}
+				end()
+				b.batches.bank = good
+				end = b.runBatches(t)
+				same(t, "done", ids(until(t, events, "done").Value("done_minions")), tt.ran)
+				same(t, "who ran it", c.ran, tt.ran)
+				synctest.Wait()
+				if r := b.order(t, "batch_state", "jid", id); r.Value("running") != false || !r.Has("end") ||
+					r.Value("end").(*data.Map).Has("error") {
+					t.Errorf("state after the end: %s", data.Repr(r))
+				}
+				events.Close()
+				end()
+				cancel()
+			})
+		})
+	}
+}
+
+// nthStore returns what is true from the nth time that something is stored in a bank.
+func nthStore(in string, nth int) func(what, bank string) bool {
+	n := 0
+	return func(what, bank string) bool {
+		if what == "store" && bank == in {
+			n++
+		}
+		return n >= nth && what == "store"
+	}
+}
+
+// An unreadBank cannot read records of batches while it is bad, as with too many open files, or not even list
+// them.
+type unreadBank struct {
+	cache.Bank
+	bad, listBad atomic.Bool
+}
+
+func (u *unreadBank) Fetch(bank, key string) ([]byte, error) {
+	if bank == batchBank && u.bad.Load() {
 		return nil, errors.New("too many open files")
 	}
 	return u.Bank.Fetch(bank, key)
 }
 
-// TestRecordThatCannotBeReadNowIsKept: a later master resumes the batch, and until then nobody says that it
-// has ended.
-func TestRecordThatCannotBeReadNowIsKept(t *testing.T) {
-	b := newBench(t, nil, "a")
-	id := "20260101000000000001"
-	must(t, b.batches.bank.Store(batchBank, id, []byte{0xc1}))
-	b.batches.bank = unreadBank{b.batches.bank}
-	same(t, "how many are resumed", len(b.batches.resume()), 0)
-	left, err := b.batches.bank.List(batchBank)
-	must(t, err)
-	same(t, "left", left, []string{id})
-	if r := b.order(t, "batch_state", "jid", id); r.Has("running") || !r.Has("error") {
-		t.Errorf("state: %s", data.Repr(r))
+func (u *unreadBank) List(bank string) ([]string, error) {
+	if bank == batchBank && u.listBad.Load() {
+		return nil, errors.New("too many open files")
 	}
+	return u.Bank.List(bank)
+}
+
+// TestRecordThatCannotBeReadNowIsKept: until it can be read nobody says that the batch has ended, and then
+// the batch runs, once.
+func TestRecordThatCannotBeReadNowIsKept(t *testing.T) {
+	for name, list := range map[string]bool{"the record": false, "the list": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil, "a", "b")
+				ctx, cancel := context.WithCancel(t.Context())
+				c := crewOf(ctx, b, map[string]time.Duration{"b": 5 * rereadPause}, nil)
+				events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+				end := b.runBatches(t)
+				id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
+				until(t, events, "step")
+				end()
+				bank := &unreadBank{Bank: b.batches.bank}
+				b.batches.bank = bank
+				bank.bad.Store(!list)
+				bank.listBad.Store(list)
+				end = b.runBatches(t)
+				time.Sleep(3 * rereadPause)
+				left, err := bank.Bank.List(batchBank)
+				must(t, err)
+				same(t, "left", left, []string{id})
+				if r := b.order(t, "batch_state", "jid", id); r.Value("running") == false {
+					t.Errorf("state: %s", data.Repr(r))
+				}
+				bank.bad.Store(false)
+				bank.listBad.Store(false)
+				same(t, "done", ids(until(t, events, "done").Value("done_minions")), []string{"a", "b"})
+				time.Sleep(3 * rereadPause)
+				same(t, "who ran it", c.ran, []string{"a", "b"})
+				events.Close()
+				end()
+				cancel()
+			})
+		})
+	}
+}
+
+// A measuredBank takes ends of batches that are not larger than their records.
+type measuredBank struct {
+	cache.Bank
+	mu   sync.Mutex
+	most int
+}
+
+func (m *measuredBank) Store(bank, key string, value []byte) error {
+	m.mu.Lock()
+	if bank == batchBank {
+		m.most = max(m.most, len(value))
+	}
+	most := m.most
+	m.mu.Unlock()
+	if bank == endBank && len(value) > most {
+		return fmt.Errorf("%w: %d bytes, the record had %d", cluster.ErrTooLarge, len(value), most)
+	}
+	return m.Bank.Store(bank, key, value)
+}
+
+// TestEndOfABatchIsKeptWhereItsRecordWas ends a batch of many minions, of which some fail, in a cluster whose
+// messages have no more room than its record needs. Who asks gets the whole end.
+func TestEndOfABatchIsKeptWhereItsRecordWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, code := make([]string, 60), map[string]int64{}
+		for i := range all {
+			all[i] = fmt.Sprintf("minion%03d", i)
+			code[all[i]] = int64(i % 2)
+		}
+		b := newBench(t, nil, all...)
+		b.batches.pub.cluster = &gate{b: b}
+		b.batches.bank = &measuredBank{Bank: b.batches.bank}
+		ctx, cancel := context.WithCancel(t.Context())
+		crewOf(ctx, b, map[string]time.Duration{all[7]: -1}, code)
+		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
+		over, end := b.leads(), b.runBatches(t)
+		id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "100%")).Text("jid")
+		done := until(t, events, "done")
+		synctest.Wait()
+		kept, _, err := b.batches.readEnd(job.ID(id))
+		must(t, err)
+		if kept == nil {
+			t.Fatal("the end is not kept")
+		}
+		for key, v := range done.All() {
+			if list, ok := v.([]any); ok {
+				name := data.Str(key)
+				same(t, name, ids(kept.Value(name)), ids(list))
+			}
+		}
+		same(t, "a further list", kept.Has("unfinished_minions"), false)
+		same(t, "done", len(ids(kept.Value("done_minions"))), len(all)-1)
+		events.Close()
+		over()
+		end()
+		cancel()
+	})
 }

@@ -108,7 +108,8 @@ func (h *batchHost) withdraw() {
 		return
 	}
 	if ids := log.unsent(h.job.id, h.job.run.Active()); len(ids) > 0 {
-		h.b.log.Warnf("batch %s: the last leader ended before it sent a step; %d minions start now", h.job.id, len(ids))
+		h.b.log.Warnf("batch %s: the last leader ended before it sent a step; %d minions start now",
+			h.job.id, len(ids))
 		h.engine.Withdraw(ids)
 	}
 }

@@ -20,7 +20,8 @@ func (b *batches) save(j *batchJob) error {
 		run = batch.NewRun(j.plan, j.target)
 	}
 	order := data.NewMap("load", j.load, "owner", j.owner.Name, "full", j.owner.Full,
-		"rights", j.owner.Rights, "gathered", j.run != nil)
+		"rights", j.owner.Rights, "gathered", j.run != nil,
+		"reader", data.NewMap("name", j.by.name, "uid", int64(j.by.uid)))
 	if j.refused != nil {
 		order.Set("refused", j.refused.Error())
 	}
@@ -66,6 +67,12 @@ func (b *batches) read(id job.ID) (*batchJob, error) {
 	j := newBatchJob(id, load, run.Plan(), owner)
 	if text := order.Text("refused"); text != "" {
 		j.refused = errors.New(text)
+	}
+	if reader, ok := order.Value("reader").(*data.Map); ok {
+		j.by.name = reader.Text("name")
+		if uid, ok := reader.Value("uid").(int64); ok {
+			j.by.uid = int(uid)
+		}
 	}
 	if data.Truth(order.Value("gathered")) {
 		j.run = run

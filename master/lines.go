@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// lines are queues, one for each subject. Of the work on a subject one piece runs at a time, in the order of
-// the calls of join.
+// lines are queues, one for each subject. Work on the same subject is done one after the other, in the order
+// of the calls of join.
 type lines struct {
 	mu   sync.Mutex
 	last map[string]chan struct{} // by subject; closed when the last one in the line has had its turn

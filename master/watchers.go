@@ -136,12 +136,36 @@ func orderOf(tag string) job.ID {
 }
 
 // recordInitiator records who ordered a job, unless the id is known already: the first sender owns
-// its events. from is the sender's address, by which the system finds the user on this host.
-func (w *watchers) recordInitiator(id job.ID, who *auth.Identity, from net.Addr) {
+// its events. from is the sender's address, by which the system finds the user on this host. The result is
+// who owns the events.
+func (w *watchers) recordInitiator(id job.ID, who *auth.Identity, from net.Addr) initiator {
+	return w.remember(id, w.initiatorOf(who, from))
+}
+
+// recordOwner records the proved owner of a job, whose initiator may be unknown. A known one stays.
+func (w *watchers) recordOwner(id job.ID, who *auth.Identity, from net.Addr) {
+	nobody := initiator{uid: eventbus.NoUser}
+	by := w.initiatorOf(who, from)
+	if by == nobody {
+		return
+	}
+	w.mu.Lock()
+	if known, ok := w.initiators[id]; ok && known == nobody {
+		delete(w.initiators, id)
+		w.jobs[nobody] = slices.DeleteFunc(w.jobs[nobody], func(other job.ID) bool { return other == id })
+		if len(w.jobs[nobody]) == 0 {
+			delete(w.jobs, nobody)
+		}
+	}
+	w.mu.Unlock()
+	w.remember(id, by)
+}
+
+// initiatorOf returns the initiator of what a user orders from an address.
+func (w *watchers) initiatorOf(who *auth.Identity, from net.Addr) initiator {
 	by := initiator{uid: eventbus.NoUser}
 	if who.All() {
-		w.remember(id, by)
-		return
+		return by
 	}
 	if uid, ok := uidOf(from, w.port); ok {
 		by.uid = uid
@@ -149,14 +173,15 @@ func (w *watchers) recordInitiator(id job.ID, who *auth.Identity, from net.Addr)
 	if who.Kind == auth.ByKey {
 		by.name = who.Name
 	}
-	w.remember(id, by)
+	return by
 }
 
-func (w *watchers) remember(id job.ID, by initiator) {
+// remember notes who ordered a job, unless that is known already. It returns what is known then.
+func (w *watchers) remember(id job.ID, by initiator) initiator {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.initiators[id]; ok {
-		return
+	if known, ok := w.initiators[id]; ok {
+		return known
 	}
 	ids, ok := w.jobs[by]
 	if !ok && len(w.jobs) >= maxInitiators {
@@ -169,6 +194,7 @@ func (w *watchers) remember(id job.ID, by initiator) {
 		ids = ids[1:]
 	}
 	w.jobs[by] = ids
+	return by
 }
 
 // forgetIdlest drops the orders of the user whose last job has the oldest id. The caller holds mu.
