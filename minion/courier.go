@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -242,8 +243,13 @@ var errNotTaken = errors.New("the master could not store the return")
 // try sends one return and handles the outcome.
 func (c *courier) try(ctx context.Context, name string) {
 	body, err := c.spool.get(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, errDamaged), errors.Is(err, fs.ErrNotExist):
 		c.drop(name, err)
+		return
+	case err != nil: // of this host: nothing is known of the file
+		c.quiet.Warnf(c.log, "read", "read return of job %s, which is tried again: %v", c.spool.jid(name), err)
+		c.retryLater(name, nil, err)
 		return
 	}
 	late := time.AfterFunc(syncAfter, func() { c.sync(name) })

@@ -247,6 +247,71 @@ func TestDamagedReturnCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// TestReturnThatCannotBeReadIsKept has a return that cannot be read for a while, as if the host had no free
+// file descriptors: neither a delivery nor a move to another master drops it.
+func TestReturnThatCannotBeReadIsKept(t *testing.T) {
+	dir := t.TempDir()
+	here, there, aside := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "aside")
+	master := &fakeMaster{}
+	c, _ := newTestCourier(t, master, here)
+	giveReturns(c, "20260101000000000001")
+	from, lostFrom := newTestCourier(t, master, here) // which has no bodies in memory
+	to, lostTo := newTestCourier(t, master, there)
+	name := from.spool.order[0]
+	if err := errors.Join(os.Rename(filepath.Join(here, name), aside),
+		os.Mkdir(filepath.Join(here, name), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	try := func(c *courier) {
+		t.Helper()
+		c.spool.retryNow()
+		claimed, _ := c.spool.claim(time.Now())
+		if claimed != name {
+			t.Fatalf("%q is claimed, want %q", claimed, name)
+		}
+		c.try(t.Context(), claimed)
+	}
+	try(from)
+	from.moveTo(to)
+	try(to)
+	if n := len(*lostFrom) + len(*lostTo); n > 0 || to.spool.len() != 1 {
+		t.Fatalf("%d returns are lost, %d are in the next spool", n, to.spool.len())
+	}
+	if err := errors.Join(os.Remove(filepath.Join(there, name)),
+		os.Rename(aside, filepath.Join(there, name))); err != nil {
+		t.Fatal(err)
+	}
+	try(to)
+	if _, got := master.state(); len(got) != 1 || to.spool.len() != 0 {
+		t.Errorf("delivered %v, %d returns are left", got, to.spool.len())
+	}
+}
+
+// TestReturnThatIsGoneDoesNotBlockOthers moves returns of which the file of the first is gone.
+func TestReturnThatIsGoneDoesNotBlockOthers(t *testing.T) {
+	dir := t.TempDir()
+	here, there := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	master := &fakeMaster{}
+	c, _ := newTestCourier(t, master, here)
+	giveReturns(c, "20260101000000000001", "20260101000000000002")
+	from, lost := newTestCourier(t, master, here)
+	to, _ := newTestCourier(t, master, there)
+	first := from.spool.order[0]
+	if err := os.Remove(filepath.Join(here, first)); err != nil {
+		t.Fatal(err)
+	}
+	from.moveTo(to)
+	if len(*lost) != 1 || from.spool.len() != 0 || to.spool.len() != 1 {
+		t.Errorf("lost %v, %d returns stay, %d have moved", *lost, from.spool.len(), to.spool.len())
+	}
+	there = filepath.Join(dir, "c")
+	to, _ = newTestCourier(t, master, there)
+	c.moveTo(to) // it still has both in memory
+	if c.spool.len() != 0 || to.spool.len() != 2 || len(names(t, there)) != 2 {
+		t.Errorf("%d returns stay, %d have moved, with files %q", c.spool.len(), to.spool.len(), names(t, there))
+	}
+}
+
 func TestSpoolWithoutADiskHoldsReturnsInMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -243,23 +243,26 @@ func (s *spool) retryNow() {
 // move moves a claimed return to another spool, which holds it under the same name, and so with the same
 // age. A file is renamed, so that no copy needs room on the disk and a flushed return stays flushed; call
 // syncMove afterwards. After an error the return is still in s, and claimed. The error wraps errDamaged if
-// the file is damaged.
+// the file is gone.
 func (s *spool) move(name string, to *spool) (heldReturn, error) {
-	body, err := s.get(name)
-	if err != nil {
-		return heldReturn{}, err
-	}
 	moved, ok := s.find(name)
-	moved.fails, moved.due = 0, time.Time{}
 	switch {
 	case !ok: // add has dropped it
 		return heldReturn{}, fs.ErrNotExist
+	case moved.size > s.bounds.bytes:
+		return heldReturn{}, errDamaged
 	case !to.fits(moved.size):
 		return heldReturn{}, errSpoolFull
-	case moved.onDisk:
-		moved.body = nil
-		err = os.Rename(filepath.Join(s.dir, name), filepath.Join(to.dir, name))
-	default:
+	}
+	moved.fails, moved.due = 0, time.Time{}
+	body := moved.body
+	moved.body = nil
+	var err error
+	if moved.onDisk {
+		err = s.rename(name, to)
+	}
+	if !moved.onDisk || body != nil && errors.Is(err, errDamaged) {
+		moved.body, moved.durable = body, false
 		err = to.write(name, body)
 		moved.onDisk = err == nil
 		if to.hasMemory(len(body)) {
@@ -278,6 +281,18 @@ func (s *spool) move(name string, to *spool) (heldReturn, error) {
 	s.forget(name)
 	s.mu.Unlock()
 	return heldReturn{to, name}, nil
+}
+
+// rename moves the file of a return to another spool. The error wraps errDamaged if the file is gone.
+func (s *spool) rename(name string, to *spool) error {
+	from := filepath.Join(s.dir, name)
+	err := os.Rename(from, filepath.Join(to.dir, name))
+	if errors.Is(err, fs.ErrNotExist) { // or the other directory is
+		if _, gone := os.Lstat(from); errors.Is(gone, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return err
 }
 
 // find returns a copy of the entry of a return.
@@ -336,8 +351,8 @@ func (s *spool) forget(name string) (onDisk bool) {
 	return item.onDisk
 }
 
-// get returns the body of a return. The error wraps errDamaged if the file was altered or cannot be
-// read.
+// get returns the body of a return. The error wraps errDamaged if the file was altered or is gone. After
+// other errors the file may be intact, and be read later.
 func (s *spool) get(name string) ([]byte, error) {
 	s.mu.Lock()
 	item := s.items[name]
@@ -351,8 +366,11 @@ func (s *spool) get(name string) ([]byte, error) {
 		return nil, errDamaged
 	}
 	file, err := os.ReadFile(filepath.Join(s.dir, name))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read return from spool: %w", err)
 	}
 	if len(file) < crcLen || binary.BigEndian.Uint32(file) != checksum(file[crcLen:]) {
 		return nil, errDamaged

@@ -85,10 +85,13 @@ func (u *upper) sendInventory(ctx context.Context) error {
 			return err
 		}
 		fields, _ := payload.ParseFields(reply, payload.WireLimits()) // only a refusal is a mapping
+		if u.unknown.Load() {
+			return nil // it has signed in again meanwhile, and so announces itself again
+		}
 		u.setBarred(refusalIn(fields))
 		version = i.version
 	}
-	if !u.unknown.Load() { // else it has signed in again meanwhile
+	if !u.unknown.Load() {
 		u.setAnnounced(version)
 	}
 	return nil

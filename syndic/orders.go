@@ -43,8 +43,8 @@ func newOrders(s *Syndic) *orders {
 }
 
 // accept takes a publication, unless it originates from the lower master itself (salt/minion.py,
-// Syndic._handle_decoded_payload) or is for the upper master's own minions only. What the upper master would
-// take no returns of is not ordered either, which the report lets it tell its clients.
+// Syndic._handle_decoded_payload) or is for the upper master's own minions only. It does not order jobs whose
+// returns the upper master would refuse. It reports that, so that clients above learn the reason.
 func (o *orders) accept(ord order) {
 	jid := ord.pub.JID
 	switch {

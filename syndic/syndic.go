@@ -178,8 +178,8 @@ func (s *Syndic) jobs() JobReader {
 
 // Run works until ctx ends, and then returns nil. It calls ready when all parts have started, which
 // does not wait for an upper master. A part that fails is restarted. The error wraps
-// channel.ErrFingerprint if the key of an upper master is not that of syndic_finger. Returns that are in memory when
-// ctx ends are read from the job cache by the next run.
+// channel.ErrFingerprint if the key of an upper master is not that of syndic_finger. Returns that are in
+// memory when ctx ends are read from the job cache by the next run.
 func (s *Syndic) Run(ctx context.Context, ready func()) error {
 	s.lookAtStock() // an upper master takes no returns before it has the inventory
 	return errors.Join(s.group.Run(ctx, ready, s.parts()...), s.close())

@@ -534,6 +534,41 @@ func TestMasterWithoutSyndics(t *testing.T) {
 	below.ordered(t, taken.JID)
 }
 
+// TestLiftedBarCostsNoJob restarts a master that now takes returns of syndics. Jobs are ordered though the
+// master is slow to answer the announcements.
+func TestLiftedBarCostsNoJob(t *testing.T) {
+	u := startUpper(t)
+	u.bar = "order_masters is off"
+	r := newRig(t, u)
+	below := &orderer{}
+	r.order = below.open
+	s := r.startKnown()
+	eventually(t, "the syndic's knowledge of that", func() bool { return s.Barred() })
+	u.stop()
+	u.mu.Lock()
+	u.bar, u.busy = "", true
+	u.mu.Unlock()
+	u.start()
+	taken := ping("*", "glob")
+	eventually(t, "order", func() bool {
+		u.publish(taken)
+		time.Sleep(50 * time.Millisecond)
+		return len(below.orders()) > 0
+	})
+	below.ordered(t, taken.JID)
+	u.setBusy(false)
+	last := ping("*", "glob")
+	u.publish(last)
+	below.ordered(t, last.JID)
+	for _, jid := range []job.ID{taken.JID, last.JID} {
+		for _, e := range u.fired(string(jid)) {
+			if e.Has("problem") {
+				t.Errorf("job %s: %s", jid, data.Repr(e))
+			}
+		}
+	}
+}
+
 // TestPublicationForOwnMinionsIsIgnored has the same job for the upper master's own minions and for the
 // syndics, in this order and the other: only the second goes to the lower master.
 func TestPublicationForOwnMinionsIsIgnored(t *testing.T) {

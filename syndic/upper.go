@@ -51,7 +51,8 @@ type upper struct {
 	away      time.Time     // since when it is not announced, if it is not
 	changed   chan struct{} // closed when one of these changes
 	reason    string        // logged reason for waiting
-	barred    string        // why the master takes nothing of minions behind the syndic, "" if it does
+	barred    string        // why the master takes nothing of minions behind the syndic, "" if it may
+	logged    string        // barred, as logged last
 }
 
 // inventoryWait is how long returns and events wait at most for a new inventory.
@@ -151,9 +152,10 @@ func signal(c chan struct{}) {
 func (u *upper) announceAgain() { signal(u.announce) }
 
 // introduce makes the syndic announce itself and its inventory to a master that may have forgotten it.
-// Until that is done, nothing else is sent.
+// Until that is done, nothing else is sent. A master that barred the syndic may have restarted since.
 func (u *upper) introduce() {
 	u.unknown.Store(true)
+	u.unbar()
 	u.setForgotten()
 	u.announceAgain()
 }
@@ -184,8 +186,8 @@ func (u *upper) setAnnounced(version int) {
 // setBarred records why the master takes nothing of minions behind the syndic, or with "" that it does.
 func (u *upper) setBarred(why string) {
 	u.mu.Lock()
-	old := u.barred
-	u.barred = why
+	old := u.logged
+	u.barred, u.logged = why, why
 	u.mu.Unlock()
 	switch {
 	case why == old:
@@ -195,6 +197,13 @@ func (u *upper) setBarred(why string) {
 		u.log.Errorf("The master takes no returns of minions behind this syndic, so that its jobs are not "+
 			"ordered below: %.200s", why)
 	}
+}
+
+// unbar forgets why the master takes nothing, until it says so again.
+func (u *upper) unbar() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.barred = ""
 }
 
 func (u *upper) barredBy() string {
@@ -270,6 +279,7 @@ func (u *upper) change() {
 
 // disconnect records that the master is away, and requests a sign-in.
 func (u *upper) disconnect() {
+	u.unbar()
 	u.setConnected(false)
 	signal(u.again)
 }
@@ -426,13 +436,17 @@ func (u *upper) explain(err error) (kind, text string) {
 			"salt-key -d " + id + ", and then salt-key -a " + id
 	case errors.Is(err, channel.ErrFull):
 		return "full", "The master is full: max_minions are connected"
-	case errors.Is(err, channel.ErrMasterKey) && !u.s.minion.VerifyMasterPubkeySign:
+	case isAboutMasterKey(err) && !u.s.minion.VerifyMasterPubkeySign:
 		return "key", fmt.Sprintf("%v. The stored key is in %s, in %s", err, trusted.SyndicFile,
 			u.s.minion.PKIDir)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout", fmt.Sprintf("The master does not answer: %v", err)
 	}
 	return err.Error(), err.Error()
+}
+
+func isAboutMasterKey(err error) bool {
+	return errors.Is(err, channel.ErrMasterKey) || errors.Is(err, channel.ErrOtherMaster)
 }
 
 // listen handles publications from the first sign-in on, until ctx ends. It connects anew when the publish

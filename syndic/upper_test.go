@@ -2,10 +2,30 @@ package syndic
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/brineproject/brine/channel"
+	"github.com/brineproject/brine/config"
 )
+
+// TestErrorsAboutTheMastersKeyNameItsFile has both kinds of them.
+func TestErrorsAboutTheMastersKeyNameItsFile(t *testing.T) {
+	for _, signed := range []bool{false, true} {
+		cfg := &config.Minion{}
+		cfg.PKIDir, cfg.VerifyMasterPubkeySign = "/etc/salt/pki/minion", signed
+		u := &upper{s: &Syndic{minion: cfg}}
+		for _, err := range []error{channel.ErrMasterKey, channel.ErrOtherMaster} {
+			_, text := u.explain(fmt.Errorf("%w: %w", channel.ErrBadReply, err))
+			if strings.Contains(text, "syndic_master.pub, in /etc/salt/pki/minion") == signed {
+				t.Errorf("with verify_master_pubkey_sign: %t: %s", signed, text)
+			}
+		}
+	}
+}
 
 // TestMasterThatComesAndGoes waits for a master whose state changes more often than its patience lasts.
 func TestMasterThatComesAndGoes(t *testing.T) {

@@ -55,6 +55,7 @@ func (s *site) join(t testing.TB, id string) *cluster.Cluster {
 type member struct {
 	t      testing.TB
 	base   string
+	joined *cluster.Cluster
 	values *cluster.Values
 	log    *logtest.Hook
 	o      Options
@@ -76,7 +77,8 @@ func (s *site) member(t testing.TB, id string) *member {
 // visitor is member without Run.
 func (s *site) visitor(t testing.TB, id string) *member {
 	t.Helper()
-	m := &member{t: t, base: t.TempDir(), values: s.join(t, id).Values(cluster.Tokens)}
+	c := s.join(t, id)
+	m := &member{t: t, base: t.TempDir(), joined: c, values: c.Values(cluster.Tokens)}
 	log, hook := logtest.NewNullLogger()
 	m.log = hook
 	m.o = Options{State: filepath.Join(m.base, "state"), Log: log}

@@ -249,12 +249,25 @@ func (f *Files) put(ctx context.Context, root *os.Root, i id, revision uint64) e
 	if err != nil {
 		return err
 	}
-	err = f.set(ctx, i, record{name, modified, content}, revision)
+	r := record{name, modified, content}
+	if revision == 0 && f.isLate(r) {
+		return f.discard(root, i)
+	}
+	err = f.set(ctx, i, r, revision)
 	if errors.Is(err, cluster.ErrTooLarge) {
 		f.lasting(i, err)
 		return nil
 	}
 	return err
+}
+
+// discard removes the file of a token that expired long ago, and leaves no mark. The shelf has nothing of
+// it: other members may have dropped its mark.
+func (f *Files) discard(root *os.Root, i id) error {
+	f.mu.Lock()
+	f.journal.note(i, place{}, 0) // or its absence would count as a deletion
+	f.mu.Unlock()
+	return f.remove(root, i)
 }
 
 // set writes an entry of the shelf.

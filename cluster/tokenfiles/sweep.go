@@ -14,7 +14,16 @@ const (
 	markTime = 24 * time.Hour
 	// sweepPause is the time between two looks for marks that nobody needs any more.
 	sweepPause = time.Minute
+	// lateTime is how long a token has to be expired so that it no longer comes to the cluster. It is shorter
+	// than markTime, since the clocks of members may differ: no member has dropped its mark before.
+	lateTime = markTime / 2
 )
+
+// isLate reports whether a token expired so long ago that some members may have dropped its mark.
+func (f *Files) isLate(r record) bool {
+	at := r.expiry()
+	return at > 0 && f.now().Sub(time.Unix(at, 0)) > lateTime
+}
 
 // needed returns until when the mark is needed of an entry that is being deleted, in seconds since 1970,
 // or 0 if that is not known.

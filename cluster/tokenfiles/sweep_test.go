@@ -85,38 +85,46 @@ func TestMarksOfDeletedTokensGo(t *testing.T) {
 	}
 }
 
-// TestAMemberThatWasAwayBringsNothingBack is away while a token expires and its mark goes: the token
-// comes back as one that has expired, and goes again.
+// TestAMemberThatWasAwayBringsNothingBack has a member that is away while a token expires and one of two
+// others drops its mark. The token does not come back, and nobody takes the member for a stranger.
 func TestAMemberThatWasAwayBringsNothingBack(t *testing.T) {
 	s := newSite(t, 1)
-	a, b := s.member(t, "a"), s.member(t, "b")
+	a, b, c := s.member(t, "a"), s.member(t, "b"), s.member(t, "c")
 	name := a.addUntil("ada", time.Now().Add(-time.Minute))
-	b.eventually("the token does not come", func() bool { return b.has(name) })
-	b.settles()
-	b.stop()
-	clean := func(m *member) bool {
-		_, err := m.tokens().Clean(context.Background())
-		must(t, err)
-		return !m.has(name)
+	for _, m := range []*member{b, c} {
+		m.eventually("the token does not come", func() bool { return m.has(name) })
+		m.settles()
 	}
-	clean(a)
+	c.stop()
+	_, err := a.tokens().Clean(context.Background())
+	must(t, err)
+	b.loses(name)
 	a.sharesDeletion(name)
-	a.add("last")
+	last := a.add("last")
+	b.gets(last, "last")
 	later(markTime+time.Hour, a)
-	a.eventually("the mark stays", func() bool { return !a.marks(name) })
-	b.ahead = markTime + time.Hour
-	b.start()
-	a.eventually("the token does not come back", func() bool { return a.has(name) })
-	if _, err := a.tokens().Get(name); err == nil {
-		t.Error("an expired token is good")
-	}
+	a.eventually("the mark stays", func() bool { _, gone := a.shared(name); return !gone && !a.marks(name) })
+	c.ahead = markTime + time.Hour
+	c.start()
+	c.loses(name)
+	c.settles()
+	next := c.addUntil("next", time.Now().Add(2*markTime)) // good by the clocks of a and c
 	for _, m := range []*member{a, b} {
-		m.eventually("the token stays", func() bool { return clean(m) })
+		m.gets(next, "next")
+		if m.has(name) {
+			t.Error("the token has come back")
+		}
 	}
-	a.add("last")
-	for _, m := range []*member{a, b} {
-		m.eventually("the mark stays", func() bool { return !m.marks(name) && !m.has(name) })
+	for _, m := range []*member{a, b, c} {
+		if n := m.joined.Forged(); n > 0 {
+			t.Errorf("%s: %d entries count as those of a stranger", m.dir(), n)
+		}
 	}
+	if value, gone := c.shared(name); value || gone || a.marks(name) || c.marks(name) {
+		t.Errorf("the shelf has a value: %t, a mark: %t", value, gone)
+	}
+	later(markTime+time.Hour, b)
+	b.eventually("the mark stays", func() bool { return !b.marks(name) })
 }
 
 // Marks without a time stay, and those of earlier versions are read.

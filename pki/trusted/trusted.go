@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,15 +62,32 @@ func (t Keys) SetMaster(before, pem string) error {
 	return t.Dir.Exclusive(func() error { return t.swap(before, pem) })
 }
 
-// swap stores pem in place of before. The caller holds Exclusive.
+// swap stores pem in place of before. The caller holds Exclusive. A link to no file counts as no key: it is
+// replaced.
 func (t Keys) swap(before, pem string) error {
+	err := t.trySwap(before, pem)
+	if errors.Is(err, pki.ErrExists) { // another program was first
+		err = t.trySwap(before, pem)
+	}
+	if errors.Is(err, pki.ErrExists) && t.isLink() {
+		return t.Dir.WriteText(t.File, pem)
+	}
+	return err
+}
+
+// isLink reports whether the file with the master's key is a symbolic link.
+func (t Keys) isLink() bool {
+	info, err := os.Lstat(t.Path())
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// trySwap is swap; the error wraps pki.ErrExists if there is no key, but something with the name of its
+// file.
+func (t Keys) trySwap(before, pem string) error {
 	text, err := t.Dir.ReadText(t.File)
 	switch {
 	case errors.Is(err, pki.ErrNotFound) && before == "":
-		if err = t.Dir.CreateText(t.File, pem); errors.Is(err, pki.ErrExists) {
-			return t.swap(before, pem) // another program was first
-		}
-		return err
+		return t.Dir.CreateText(t.File, pem)
 	case errors.Is(err, pki.ErrNotFound):
 		return fmt.Errorf("%s: %w", t.Path(), pki.ErrChanged)
 	case err != nil:

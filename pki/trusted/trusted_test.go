@@ -203,3 +203,18 @@ func TestKeyThatAnotherLinkHasReplaced(t *testing.T) {
 		t.Errorf("the key is not stored in the empty file: %v", err)
 	}
 }
+
+// TestFirstKeyInPlaceOfADanglingLink stores the first key where a link leads to no file: it replaces the link.
+func TestFirstKeyInPlaceOfADanglingLink(t *testing.T) {
+	f := newFollower(t)
+	must(t, os.Remove(f.Path()))
+	must(t, os.Symlink("gone.pub", f.Path()))
+	key := f.old.Public().PEM()
+	must(t, f.SetMaster("", key))
+	if info, err := os.Lstat(f.Path()); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("the file of the key: %v, %v", info, err)
+	}
+	if text, err := f.Master(); err != nil || text != key {
+		t.Errorf("the stored key is %q, %v", text, err)
+	}
+}
