@@ -43,8 +43,8 @@
 // The shelf and the state file keep a mark of each deleted token, of some 200 and 80 bytes. It says until
 // when it is needed: a day after the token has expired, or was deleted if that came later. Then each
 // member drops it. A member that was away for so long removes its file of the token: half a day after a
-// token has expired it no longer comes to the cluster. Marks without that time stay for good: those that earlier versions
-// made, and those of files that are no tokens.
+// token has expired it no longer comes to the cluster. Marks without that time stay for good: those that
+// earlier versions made, and those of files that are no tokens.
 package tokenfiles
 
 import (

@@ -204,7 +204,7 @@ func TestKeyThatAnotherLinkHasReplaced(t *testing.T) {
 	}
 }
 
-// TestFirstKeyInPlaceOfADanglingLink stores the first key where a link leads to no file: it replaces the link.
+// TestFirstKeyInPlaceOfADanglingLink stores a first key where a link leads to no file: the link is replaced.
 func TestFirstKeyInPlaceOfADanglingLink(t *testing.T) {
 	f := newFollower(t)
 	must(t, os.Remove(f.Path()))
