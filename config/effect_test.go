@@ -137,7 +137,7 @@ func (r *reading) reads(name, field string) bool {
 // which is also a driver of sdb; and names of modules and of arguments of external pillars. Names with a
 // dot are settings of plug-ins.
 var notOptions = []string{"token", "arg", "cert", "docker", "cluster", "consul", "inventory_base_uri",
-	"logrotate", "napalm", "reclass_source_path", "syndic_dir"}
+	"logrotate", "napalm", "reclass_source_path", "slack_notify", "syndic_dir"}
 
 // TestEffectsAreThoseOfTheCode checks three things: options with an effect are read, options
 // without an effect are not, and every option that is read is in the table.
