@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 )
 
@@ -75,6 +76,7 @@ func TestOwnerOfABatchReadsItAfterARestart(t *testing.T) {
 			w.mu.Unlock()
 			if !told {
 				dropReader(t, b, id)
+				w.remember(job.ID(id), initiator{uid: eventbus.NoUser}) // as somebody who is not known
 			}
 
 			busEnded, ready := make(chan error, 1), make(chan struct{})
