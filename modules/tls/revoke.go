@@ -2,6 +2,8 @@ package tls
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math/big"
 	"os"
 	"strings"
@@ -59,7 +61,11 @@ func (m *module) createEmptyCrl(ctx context.Context, a emptyListArgs) (any, erro
 	if !ok {
 		return "There is no CA named \"" + a.CaName + "\"", nil
 	}
-	if err := m.writeList(file, cert, key, a.Digest, nil); err != nil {
+	list, err := m.list(cert, key, a.Digest, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.write(file, list, public); err != nil {
 		return nil, err
 	}
 	return "Created an empty CRL: \"" + file + "\"", nil
@@ -72,18 +78,18 @@ func listFile(where authority, named any) string {
 	return where.dir() + "/crl.pem"
 }
 
-// writeList writes a revocation list.
-func (m *module) writeList(file, cert, key string, digest any, revoked []certificate.Revoked) error {
+// list returns the text of a signed revocation list.
+func (m *module) list(cert, key string, digest any, revoked []certificate.Revoked) ([]byte, error) {
 	l, signer, err := m.reader.NewList(data.NewMap("signing_cert", cert, "signing_private_key", key,
 		"days_valid", int64(listDays), "revoked", []any{}), m.env.Log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l.TBS.Revoked = revoked
 	if err := draft.SignList(l, signer, digest); err != nil {
-		return err
+		return nil, err
 	}
-	return m.write(file, l.PEM(), public)
+	return l.PEM(), nil
 }
 
 type revokeArgs struct {
@@ -151,22 +157,61 @@ func (m *module) revokeCert(ctx context.Context, a revokeArgs) (any, error) {
 	if paths.IsDir(m.reader.Path(file)) {
 		return missing("crl_file \"" + file + "\" is an existing directory"), nil
 	}
-	before, err := m.mark(where, client)
+	return m.revoke(where, client, path, file, func(revoked []certificate.Revoked) ([]byte, error) {
+		return m.list(cert, key, a.Digest, revoked)
+	})
+}
+
+// revoke marks a certificate in the database, and writes the list that sign makes. Both texts are made
+// before one is written. A list that lacks a marked certificate is written again.
+func (m *module) revoke(
+	where authority, c *certificate.Certificate, path, file string,
+	sign func([]certificate.Revoked) ([]byte, error),
+) (any, error) {
+	lines, err := m.database(where)
 	if err != nil {
 		return nil, err
 	}
-	serial := serialText(client.TBS.Serial)
+	before, err := mark(where, lines, c)
+	if err != nil {
+		return nil, err
+	}
+	serial := "serial number: " + strings.ToUpper(c.TBS.Serial.Text(16))
 	if before {
-		return "\"" + path + "\" was already revoked, serial number: " + serial, nil
+		if listed, err := m.listed(file, c); err != nil || listed {
+			return "\"" + path + "\" was already revoked, " + serial, err
+		}
 	}
-	revoked, err := m.revoked(where)
+	revoked, err := revokedIn(where, lines)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.writeList(file, cert, key, a.Digest, revoked); err != nil {
+	list, err := sign(revoked)
+	if err != nil {
 		return nil, err
 	}
-	return "Revoked Certificate: \"" + path + "\", serial number: " + serial, nil
+	if !before {
+		if err := m.write(where.dir()+"/index.txt", []byte(strings.Join(lines, "")), public); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.write(file, list, public); err != nil {
+		return nil, err
+	}
+	return "Revoked Certificate: \"" + path + "\", " + serial, nil
+}
+
+// listed reports whether the list in a file has a certificate. A file that is no list has none.
+func (m *module) listed(file string, c *certificate.Certificate) (bool, error) {
+	text, err := os.ReadFile(m.reader.Path(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, loader.OSError(err)
+	}
+	list, _, err := m.reader.List(string(text))
+	return err == nil && list.Find(c.TBS.Serial) != nil, nil
 }
 
 // The fields of a line of index.txt.
@@ -183,37 +228,35 @@ func (m *module) database(where authority) ([]string, error) {
 	return strings.SplitAfter(string(text), "\n"), loader.OSError(err)
 }
 
-// mark marks a certificate as revoked in the database, unless it is already: then before is true.
-func (m *module) mark(where authority, c *certificate.Certificate) (before bool, err error) {
-	lines, err := m.database(where)
-	if err != nil {
-		return false, err
-	}
-	serial, found := serialText(c.TBS.Serial), -1
+// mark marks a certificate as revoked in the lines of the database, unless it is already: then before is
+// true.
+func mark(where authority, lines []string, c *certificate.Certificate) (before bool, err error) {
+	found := false
 	for i, line := range lines {
 		words := strings.Split(line, "\t")
-		if len(words) != fields || words[fieldSerial] != serial {
+		if len(words) != fields {
+			continue
+		}
+		serial, ok := new(big.Int).SetString(words[fieldSerial], 16)
+		if !ok || serial.Cmp(c.TBS.Serial) != 0 {
 			continue
 		}
 		if words[fieldStatus] == "R" {
 			return true, nil
 		}
-		words[fieldStatus], words[fieldRevoked] = "R", time.Now().UTC().Format(twoDigits)
-		lines[i], found = strings.Join(words, "\t"), i
+		words[fieldStatus], words[fieldRevoked] = "R", timeText(time.Now())
+		words[fieldSerial] = serialText(serial)
+		lines[i], found = strings.Join(words, "\t"), true
 	}
-	if found < 0 {
+	if !found {
 		return false, loader.Execution("index.txt of the authority %s has no certificate with the serial number %s",
-			where.name, serial)
+			where.name, serialText(c.TBS.Serial))
 	}
-	return false, m.write(where.dir()+"/index.txt", []byte(strings.Join(lines, "")), public)
+	return false, nil
 }
 
-// revoked returns the certificates that the database has as revoked.
-func (m *module) revoked(where authority) ([]certificate.Revoked, error) {
-	lines, err := m.database(where)
-	if err != nil {
-		return nil, err
-	}
+// revokedIn returns the certificates that the lines of the database have as revoked.
+func revokedIn(where authority, lines []string) ([]certificate.Revoked, error) {
 	var list []certificate.Revoked
 	for _, line := range lines {
 		words := strings.Split(line, "\t")
@@ -221,7 +264,7 @@ func (m *module) revoked(where authority) ([]certificate.Revoked, error) {
 			continue
 		}
 		serial, ok := new(big.Int).SetString(words[fieldSerial], 16)
-		at, err := time.Parse(twoDigits, words[fieldRevoked])
+		at, err := timeOf(words[fieldRevoked])
 		if !ok || err != nil {
 			return nil, loader.Execution("index.txt of the authority %s: line %q", where.name, line)
 		}

@@ -5,7 +5,7 @@
 // revoke.go revokes and validates, and info.go reads certificates.
 //
 // Differences from Salt: the lines of index.txt are those of openssl ca; revoking also finds the lines
-// that Salt wrote. PKCS#12 files are for their owner alone. The serial numbers of certificates have
+// that Salt wrote. A certificate that is revoked but not in the list comes into it. PKCS#12 files are for their owner alone. The serial numbers of certificates have
 // 159 random bits. Names with line ends, or that lead out of the directory, are refused. Extensions
 // are copied from requests as they are.
 package tls
@@ -186,9 +186,20 @@ func keyText(key crypto.Signer) (string, error) {
 	return string(certificate.KeyPEM(der, false)), nil
 }
 
-// write writes a file. Those with secrets are for their owner alone.
+// write writes a file. Symbolic links are followed, and the owner of an existing file stays. Files with
+// secrets are for their owner alone, also if others could read the old one.
 func (m *module) write(path string, text []byte, mode fs.FileMode) error {
-	return loader.OSError(atomicfile.Write(m.reader.Path(path), text, atomicfile.Options{Mode: mode}))
+	place := m.reader.Path(path)
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return loader.OSError(err)
+	}
+	o := atomicfile.Options{Mode: mode, Keep: true}
+	if mode == secret {
+		o.Own = func(f *os.File) error { return f.Chmod(secret) }
+	}
+	return loader.OSError(atomicfile.Write(place, text, o))
 }
 
 const (
@@ -212,8 +223,33 @@ func (m *module) appendTo(path, text string) error {
 	return loader.OSError(errors.Join(err, f.Close()))
 }
 
-// twoDigits is the form of times in index.txt.
-const twoDigits = "060102150405Z"
+// The forms of times in index.txt: years before 1950 and from 2050 on have four digits, as in ASN.1.
+const (
+	twoDigits  = "060102150405Z"
+	fourDigits = "20060102150405Z"
+)
+
+// timeText returns a time in the form of index.txt.
+func timeText(t time.Time) string {
+	t = t.UTC()
+	if year := t.Year(); year < 1950 || year >= 2050 {
+		return t.Format(fourDigits)
+	}
+	return t.Format(twoDigits)
+}
+
+// timeOf reads a time of index.txt. A reason of revocation behind it is ignored.
+func timeOf(text string) (time.Time, error) {
+	text, _, _ = strings.Cut(text, ",")
+	if len(text) == len(fourDigits) {
+		return time.Parse(fourDigits, text)
+	}
+	t, err := time.Parse(twoDigits, text)
+	if err == nil && t.Year() >= 2050 {
+		t = t.AddDate(-100, 0, 0)
+	}
+	return t, err
+}
 
 // entry returns the fields of a certificate in index.txt behind the date of revocation.
 func entry(c *certificate.Certificate) (expires, serial, subject string, err error) {
@@ -227,11 +263,21 @@ func entry(c *certificate.Certificate) (expires, serial, subject string, err err
 			b.WriteString("/" + certificate.AttributeWord(a.Type.String()) + "=" + a.Text())
 		}
 	}
-	return c.TBS.Validity.NotAfter.UTC().Format(twoDigits), serialText(c.TBS.Serial),
+	return timeText(c.TBS.Validity.NotAfter), serialText(c.TBS.Serial),
 		strings.NewReplacer("\n", " ", "\t", " ").Replace(b.String()), nil
 }
 
-func serialText(n *big.Int) string { return strings.ToUpper(n.Text(16)) }
+// serialText returns a serial number in the form of index.txt: pairs of hexadecimal digits.
+func serialText(n *big.Int) string {
+	text := strings.ToUpper(new(big.Int).Abs(n).Text(16))
+	if len(text)%2 == 1 {
+		text = "0" + text
+	}
+	if n.Sign() < 0 {
+		text = "-" + text
+	}
+	return text
+}
 
 // record adds a certificate to the database of an authority, and its serial number to the cache.
 func (m *module) record(dir, name string, c *certificate.Certificate) error {

@@ -1,11 +1,17 @@
 package tls
 
 import (
+	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
+	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,6 +101,8 @@ func TestCalls(t *testing.T) {
 	calls.Sequence(t, "testdata/sequence.json", h.r.Invoke, "DIR", h.dir)
 }
 
+func pairs(serial []byte) string { return fmt.Sprintf("%X", serial) }
+
 // TestAuthority creates an authority, a request and a certificate, with the texts of Salt 3006.18
 // (tls.create_ca, tls.create_csr, tls.create_ca_signed_cert, tls.create_pkcs12), and again: nothing
 // changes.
@@ -144,7 +152,7 @@ func TestAuthority(t *testing.T) {
 		t.Errorf("certificate: %v, %v until %v", err, c.KeyUsage, c.NotAfter)
 	}
 	index := strings.Split(h.read("ca/index.txt"), "\n")
-	if want := "V\t" + c.NotAfter.UTC().Format("060102150405Z") + "\t\t" + strings.ToUpper(c.SerialNumber.Text(16)) +
+	if want := "V\t" + c.NotAfter.UTC().Format("060102150405Z") + "\t\t" + pairs(c.SerialNumber.Bytes()) +
 		"\tunknown\t/C=US/ST=Utah/L=Salt Lake City/O=SaltStack/CN=www"; len(index) != 3 || index[1] != want {
 		t.Errorf("index.txt: %q, want %q", index, want)
 	}
@@ -264,6 +272,191 @@ func TestRevoke(t *testing.T) {
 	got, _ := h.call("validate", []any{h.dir + "/ca/certs/www.crt", "other", list}).(*data.Map)
 	if got.Text("error") != "unable to get local issuer certificate" {
 		t.Errorf("another authority: %s", data.Repr(got))
+	}
+}
+
+// issue signs a certificate with a serial number, and records it as the module does.
+func (h *host) issue(name string, serial *big.Int, until time.Time) {
+	h.Helper()
+	block, _ := pem.Decode([]byte(h.read("ca/ca_ca_cert.key")))
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		h.Fatal(err)
+	}
+	ca := h.certificate("ca/ca_ca_cert.crt")
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: serial, NotAfter: until,
+		NotBefore: time.Now(), Subject: pkix.Name{CommonName: name}}, ca, ca.PublicKey, key)
+	if err != nil {
+		h.Fatal(err)
+	}
+	c, err := certificate.Parse(der)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if err := os.MkdirAll(h.dir+"/ca/certs", 0o755); err != nil {
+		h.Fatal(err)
+	}
+	h.write("ca/certs/"+name+".crt", string(c.PEM()))
+	if err := (&module{env: &loader.Env{Opts: &data.Map{}}}).record(h.dir+"/ca", "ca", c); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *host) write(path, text string) {
+	h.Helper()
+	if err := os.WriteFile(filepath.Join(h.dir, path), []byte(text), 0o644); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// openssl runs openssl ca over the authority.
+func (h *host) openssl(args ...string) {
+	h.Helper()
+	h.write("openssl.cnf", "[ca]\ndefault_ca = d\n[d]\ndefault_md = sha256\ndefault_crl_days = 9\ndatabase = "+
+		h.dir+"/ca/index.txt\ncertificate = "+h.dir+"/ca/ca_ca_cert.crt\nprivate_key = "+h.dir+"/ca/ca_ca_cert.key\n")
+	out, err := exec.Command("openssl", append([]string{"ca", "-config", h.dir + "/openssl.cnf"}, args...)...).CombinedOutput()
+	if err != nil {
+		h.Errorf("openssl ca %s: %v\n%s\nindex.txt:\n%s", args, err, out, h.read("ca/index.txt"))
+	}
+}
+
+// The database is one of openssl ca: serial numbers with a leading zero, and years from 2050 on. Lines
+// without that zero, as Salt writes them, are found.
+func TestDatabase(t *testing.T) {
+	h := newHost(t)
+	h.call("create_ca", []any{"ca"}, small()...)
+	h.issue("zero", big.NewInt(0xABCDE), time.Date(2055, 1, 2, 3, 4, 5, 0, time.UTC))
+	h.issue("salt", big.NewInt(0x123), time.Date(2049, 1, 2, 3, 4, 5, 0, time.UTC))
+	index := h.read("ca/index.txt")
+	for _, want := range []string{"V\t20550102030405Z\t\t0ABCDE\tunknown\t/CN=zero\n",
+		"V\t490102030405Z\t\t0123\tunknown\t/CN=salt\n"} {
+		if !strings.Contains(index, want) {
+			t.Errorf("index.txt: %q lacks %q", index, want)
+		}
+	}
+	_, err := exec.LookPath("openssl")
+	if err == nil {
+		h.openssl("-updatedb")
+		h.openssl("-gencrl", "-out", h.dir+"/openssl.pem")
+	}
+	h.write("ca/index.txt", strings.Replace(h.read("ca/index.txt"), "\t0123\t", "\t123\t", 1))
+	h.said("Revoked Certificate: \"DIR/ca/certs/salt.crt\", serial number: 123", "revoke_cert", []any{"ca", "salt"})
+	h.said("Revoked Certificate: \"DIR/ca/certs/zero.crt\", serial number: ABCDE", "revoke_cert", []any{"ca", "zero"})
+	if err != nil {
+		t.Skip("without openssl")
+	}
+	h.openssl("-updatedb")
+	h.openssl("-gencrl", "-out", h.dir+"/openssl.pem")
+	if n := h.revoked("openssl.pem"); n != 2 {
+		t.Errorf("openssl's list has %d certificates", n)
+	}
+}
+
+// revoked returns how many certificates a list has.
+func (h *host) revoked(path string) int {
+	h.Helper()
+	block, _ := pem.Decode([]byte(h.read(path)))
+	list, err := certificate.ParseList(block.Bytes) // that of openssl has version 1
+	if err != nil {
+		h.Fatal(err)
+	}
+	return len(list.TBS.Revoked)
+}
+
+// Times of the database are read in both forms.
+func TestTimes(t *testing.T) {
+	for text, year := range map[string]int{"500102030405Z": 1950, "490102030405Z": 2049, "20500102030405Z": 2050,
+		"19490102030405Z": 1949, "700102030405Z": 1970, "260102030405Z,keyCompromise": 2026} {
+		at, err := timeOf(text)
+		want := time.Date(year, 1, 2, 3, 4, 5, 0, time.UTC)
+		if plain, _, _ := strings.Cut(text, ","); err != nil || !at.Equal(want) || timeText(want) != plain {
+			t.Errorf("%s is %v, %v", text, at, err)
+		}
+	}
+}
+
+// A certificate is marked only if the list can be signed. A marked one that the list lacks, or whose list
+// is gone, comes into it. Reasons of openssl ca stay.
+func TestRevokeAgain(t *testing.T) {
+	h := newHost(t)
+	h.call("create_ca", []any{"ca"}, small()...)
+	h.issue("www", big.NewInt(0xABCDE), time.Now().AddDate(1, 0, 0))
+	h.issue("old", big.NewInt(0x12), time.Now().AddDate(1, 0, 0))
+	before := h.read("ca/index.txt")
+	if got, err := h.r.Invoke(t.Context(), "tls.revoke_cert", []any{"ca", "www"}, data.NewMap("digest", "none")); err == nil {
+		t.Errorf("an unknown hash: %s", data.Repr(got))
+	}
+	if got := h.read("ca/index.txt"); got != before {
+		t.Errorf("without a list, index.txt is now\n%s", got)
+	}
+	h.call("create_empty_crl", []any{"ca"})
+	reason := strings.Replace(before, "\t\t12\t", "\t260102030405Z,keyCompromise\t12\t", 1)
+	lines := strings.SplitAfter(reason, "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "keyCompromise") {
+			lines[i] = "R" + line[1:]
+		}
+	}
+	h.write("ca/index.txt", strings.Join(lines, ""))
+	path := "\"DIR/ca/certs/old.crt\""
+	for _, spoil := range []func(){func() {}, func() { h.write("ca/crl.pem", "broken") }, func() {
+		if err := os.Remove(h.dir + "/ca/crl.pem"); err != nil {
+			t.Fatal(err)
+		}
+	}} {
+		spoil()
+		h.said("Revoked Certificate: "+path+", serial number: 12", "revoke_cert", []any{"ca", "old"})
+		text := h.read("ca/crl.pem")
+		h.said(path+" was already revoked, serial number: 12", "revoke_cert", []any{"ca", "old"})
+		if h.read("ca/crl.pem") != text || h.revoked("ca/crl.pem") != 1 {
+			t.Errorf("the list is now\n%s", h.read("ca/crl.pem"))
+		}
+	}
+	h.said("Revoked Certificate: \"DIR/ca/certs/www.crt\", serial number: ABCDE", "revoke_cert", []any{"ca", "www"})
+	if n := h.revoked("ca/crl.pem"); n != 2 || !strings.Contains(h.read("ca/index.txt"), "Z,keyCompromise\t12\t") {
+		t.Errorf("%d certificates in the list; index.txt:\n%s", n, h.read("ca/index.txt"))
+	}
+}
+
+// Symbolic links and the owners of files stay. Private keys are for their owner alone.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	m := &module{env: &loader.Env{}}
+	for name, mode := range map[string]os.FileMode{"a.key": secret, "a.crt": 0o664} {
+		target, link := filepath.Join(dir, "real-"+name), filepath.Join(dir, name)
+		if err := os.WriteFile(target, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(target, 0o664); err != nil {
+			t.Fatal(err)
+		}
+		if os.Getuid() == 0 {
+			if err := os.Chown(target, 12, 34); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		old, _ := os.Stat(target)
+		kind := os.FileMode(public)
+		if mode == secret {
+			kind = secret
+		}
+		for range 2 {
+			if err := m.write(link, []byte("new"), kind); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(target)
+			info, _ := os.Stat(target)
+			was, now := old.Sys().(*syscall.Stat_t), info.Sys().(*syscall.Stat_t)
+			if err != nil || string(text) != "new" || info.Mode() != mode || was.Uid != now.Uid || was.Gid != now.Gid {
+				t.Errorf("%s: %q, %v, owner %d, %v", name, text, info.Mode(), now.Uid, err)
+			}
+		}
+		if to, err := os.Readlink(link); err != nil || to != target {
+			t.Errorf("the link %s: %s, %v", name, to, err)
+		}
 	}
 }
 
