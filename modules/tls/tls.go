@@ -5,9 +5,9 @@
 // revoke.go revokes and validates, and info.go reads certificates.
 //
 // Differences from Salt: the lines of index.txt are those of openssl ca; revoking also finds the lines
-// that Salt wrote. A certificate that is revoked but not in the list comes into it. PKCS#12 files are for their owner alone. The serial numbers of certificates have
-// 159 random bits. Names with line ends, or that lead out of the directory, are refused. Extensions
-// are copied from requests as they are.
+// that Salt wrote. A certificate that is revoked but not in the list comes into it. PKCS#12 files are
+// for their owner alone. The serial numbers of certificates have 159 random bits. Names with line ends,
+// or that lead out of the directory, are refused. Extensions are copied from requests as they are.
 package tls
 
 import (
