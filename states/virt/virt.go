@@ -2,7 +2,7 @@
 // (salt/states/virt.py, keys). They come from the external pillar libvirt of the master. Virtual
 // machines, pools and networks are not managed.
 //
-// Differences from Salt: private keys are for root alone, test mode makes no directories, and a pillar
+// Differences from Salt: private keys are for their owner alone, test mode makes no directories, and a pillar
 // without keys is a failure.
 package virt
 
@@ -35,12 +35,15 @@ type file struct {
 	mode       fs.FileMode
 }
 
+// secret is the mode of private keys.
+const secret = 0o600
+
 func files(base string) []file {
 	in := func(parts ...string) string { return filepath.Join(append([]string{base}, parts...)...) }
 	return []file{
-		{"serverkey", in("libvirt", "private", "serverkey.pem"), 0o600},
+		{"serverkey", in("libvirt", "private", "serverkey.pem"), secret},
 		{"servercert", in("libvirt", "servercert.pem"), 0o644},
-		{"clientkey", in("libvirt", "private", "clientkey.pem"), 0o600},
+		{"clientkey", in("libvirt", "private", "clientkey.pem"), secret},
 		{"clientcert", in("libvirt", "clientcert.pem"), 0o644},
 		{"cacert", in("CA", "cacert.pem"), 0o644},
 	}
@@ -124,9 +127,21 @@ func differences(here []file, wanted *data.Map) (*data.Map, error) {
 	return different, nil
 }
 
+// write writes a file. Symbolic links are followed, and the owner of an existing file stays. Private keys
+// are for their owner alone, also if others could read the old one.
 func (f file) write(text string) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Write(f.path, []byte(text), atomicfile.Options{Mode: f.mode})
+	place := f.path
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	o := atomicfile.Options{Mode: f.mode, Keep: true}
+	if f.mode == secret {
+		o.Own = func(f *os.File) error { return f.Chmod(secret) }
+	}
+	return atomicfile.Write(place, []byte(text), o)
 }

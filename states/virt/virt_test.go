@@ -2,8 +2,10 @@ package virt_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -66,5 +68,52 @@ func TestKeys(t *testing.T) {
 	}
 	if got := states.Run(t, false, "virt.keys", "x", nil); got.Value("result") != false {
 		t.Errorf("a directory in place of a file: %s", data.Repr(got))
+	}
+}
+
+// Symbolic links and the owners of files stay. Private keys are for their owner alone.
+func TestLinks(t *testing.T) {
+	root := t.TempDir()
+	pillar := loader.Plugin{Name: "pillar", New: func(*loader.Env) (*loader.Module, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("ext", func(context.Context, extArgs) (any, error) {
+			return data.NewMap("libvirt.serverkey.pem", "key\n", "libvirt.cacert.pem", "ca\n"), nil
+		})}}, nil
+	}}
+	states := runs.New(t, &loader.Env{Root: root}, []loader.Plugin{pillar}, state.Plugin())
+	files := map[string]os.FileMode{"libvirt/private/serverkey.pem": 0o600, "CA/cacert.pem": 0o664}
+	owner := func(path string) [2]uint32 {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		return [2]uint32{stat.Uid, stat.Gid}
+	}
+	owners := map[string][2]uint32{}
+	for name := range files {
+		link := filepath.Join(root, "etc/pki", name)
+		target := filepath.Join(root, filepath.Base(name))
+		err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.WriteFile(target, nil, 0o600),
+			os.Chmod(target, 0o664), os.Symlink(target, link))
+		if os.Getuid() == 0 {
+			err = errors.Join(err, os.Chown(target, 12, 34))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners[name] = owner(target)
+	}
+	for _, comment := range []string{"Updated libvirt certs and keys", "All keys are correct"} {
+		if got := states.Run(t, false, "virt.keys", "x", nil); got.Text("comment") != comment {
+			t.Errorf("got %s, want %s", data.Repr(got), comment)
+		}
+		for name, mode := range files {
+			target := filepath.Join(root, filepath.Base(name))
+			to, err := os.Readlink(filepath.Join(root, "etc/pki", name))
+			info, _ := os.Stat(target)
+			if err != nil || to != target || info.Size() == 0 || info.Mode() != mode || owner(target) != owners[name] {
+				t.Errorf("%s: a link to %s, %v, %v", name, to, info.Mode(), err)
+			}
+		}
 	}
 }
