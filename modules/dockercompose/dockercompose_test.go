@@ -1,9 +1,11 @@
 package dockercompose
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/brineproject/brine/data"
@@ -106,6 +108,34 @@ func TestFile(t *testing.T) {
 	h.gives(false, "Service job did not exists", nil, "service_remove", "job")
 	if left, err := filepath.Glob(h.dir + "/.*"); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// A file that is a symbolic link stays one, and its target keeps its owner and mode.
+func TestLink(t *testing.T) {
+	h := newHost(t)
+	link, target := filepath.Join(h.dir, "docker-compose.yml"), filepath.Join(t.TempDir(), "real.yml")
+	err := errors.Join(os.Mkdir(h.dir, 0o755), os.WriteFile(target, nil, 0o600), os.Symlink(target, link))
+	if os.Getuid() == 0 {
+		err = errors.Join(err, os.Chown(target, 12, 34))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		h.gives(true, "Successfully created the docker-compose file", data.NewMap("compose.base_dir", h.dir), "create",
+			twoServices)
+		to, err := os.Readlink(link)
+		after, _ := os.Stat(target)
+		was, now := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+		if err != nil || to != target || h.read() != twoServices || after.Mode() != before.Mode() || was.Uid != now.Uid ||
+			was.Gid != now.Gid {
+			t.Errorf("a link to %s, %v, owner %d, %v", to, after.Mode(), now.Uid, err)
+		}
 	}
 }
 

@@ -126,10 +126,20 @@ func (m *module) write(ctx context.Context, path, text string) (*data.Map, error
 	if no := refusal(ran, "config"); no != nil {
 		return no, nil
 	}
-	if err := atomicfile.Write(file, []byte(text), atomicfile.Options{Mode: 0o644, KeepMode: true}); err != nil {
+	if err := replace(file, text); err != nil {
 		return failed("Could not write " + file), nil //nolint:nilerr // Salt's result
 	}
 	return nil, nil
+}
+
+// replace replaces the content of a file. Symbolic links are followed, and owner and mode stay.
+func replace(file, text string) error {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return atomicfile.Write(file, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
 }
 
 // A project is the content of a file.
