@@ -1,6 +1,7 @@
 package tls_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +63,7 @@ func TestValid(t *testing.T) {
 			}
 		})
 	}
+	t.Run("far", func(t *testing.T) { far(t, functions, states, dir) })
 	got := states.Run(t, false, "tls.valid_certificate", path+".none", nil)
 	if want := regexp.MustCompile(`No such file or directory`); got.Value("result") != false ||
 		!want.MatchString(got.Text("comment")) {
@@ -70,4 +72,37 @@ func TestValid(t *testing.T) {
 	if _, err := os.Stat(path + ".none"); err == nil {
 		t.Error("the file was written")
 	}
+}
+
+// far looks at a certificate that is valid for more than 292 years, where Go's durations end.
+func far(t *testing.T, functions *loader.Registry, states *runs.Shelf, dir string) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := functions.Invoke(t.Context(), "tls.create_self_signed_cert", nil,
+			data.NewMap("CN", "far", "bits", int64(1024), "days", int64(2_900_000))); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "tls/certs/far.crt")
+		for _, c := range []struct {
+			kwargs *data.Map
+			result bool
+			want   string
+		}{
+			{data.NewMap("days", int64(2_900_000)), true, "Certificate is valid for 2900000 days, 0:00:00"},
+			{data.NewMap("weeks", int64(400_000), "days", int64(100_000), "seconds", 1.5), false,
+				"Certificate will expire in 2900000 days, 0:00:00, which is less than 2900000 days, 0:00:01.500000"},
+			{data.NewMap("days", 2_900_000.25, "hours", int64(-7)), true, "Certificate is valid for 2900000 days, 0:00:00"},
+		} {
+			for _, test := range []bool{true, false, false} {
+				got := states.Run(t, test, "tls.valid_certificate", path, c.kwargs)
+				if got.Value("result") != c.result || got.Text("comment") != c.want {
+					t.Errorf("%s: %s, want %s", data.Repr(c.kwargs), data.Repr(got), c.want)
+				}
+			}
+		}
+		for _, days := range []float64{1e9, -1e300, math.NaN()} {
+			if got := states.Run(t, false, "tls.valid_certificate", path, data.NewMap("days", days)); got.Value("result") != false {
+				t.Errorf("%v days: %s", days, data.Repr(got))
+			}
+		}
+	})
 }
