@@ -85,7 +85,9 @@ func TestRequests(t *testing.T) {
 // Behind a proxy, requests reach Slack through it, except if no_proxy names the server. A bundle of
 // certificates that cannot be read is a failure.
 func TestProxy(t *testing.T) {
-	answer := func(fakeweb.Request) *fakeweb.Answer { return &fakeweb.Answer{Body: `{"ok": true, "channels": []}`} }
+	answer := func(fakeweb.Request) *fakeweb.Answer {
+		return &fakeweb.Answer{Body: `{"ok": true, "channels": []}`}
+	}
 	proxy, server := fakeweb.New(t, answer), fakeweb.New(t, answer)
 	u, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -95,7 +97,8 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := []any{"slack", data.NewMap("api_key", "hunter2", "hook", "T/B/x"), "proxy_host", u.Hostname(), "proxy_port", port}
+	opts := []any{"slack", data.NewMap("api_key", "hunter2", "hook", "T/B/x"),
+		"proxy_host", u.Hostname(), "proxy_port", port}
 	want := data.NewMap("message", []any{}, "res", true)
 	r := registry(t, "http://slack.invalid", opts...)
 	if got, err := r.Invoke(t.Context(), "slack.list_rooms", nil, nil); err != nil || !data.Equal(got, want) {
@@ -104,7 +107,8 @@ func TestProxy(t *testing.T) {
 	if got, err := r.Invoke(t.Context(), "slack.call_hook", []any{"x"}, nil); err != nil || got != true {
 		t.Errorf("call_hook through a proxy gives %s, %v", data.Repr(got), err)
 	}
-	if q := proxy.Take(); len(q) != 2 || q[0].Path != "/api/conversations.list" || q[1].Path != "/services/T/B/x" {
+	if q := proxy.Take(); len(q) != 2 || q[0].Path != "/api/conversations.list" ||
+		q[1].Path != "/services/T/B/x" {
 		t.Errorf("the proxy got %+v", q)
 	}
 	r = registry(t, server.URL, append(opts, "no_proxy", []any{"127.0.0.1"})...)
