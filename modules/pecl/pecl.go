@@ -9,7 +9,9 @@ package pecl
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -42,8 +44,16 @@ const answers = 200
 
 // pecl runs pecl, and returns its output, "" if it fails.
 func (m *module) pecl(ctx context.Context, defaults bool, words []string, names ...string) (string, error) {
+	out, _, err := m.run(ctx, defaults, words, names...)
+	return out, err
+}
+
+// run is pecl that also reports whether pecl succeeds.
+func (m *module) run(
+	ctx context.Context, defaults bool, words []string, names ...string,
+) (out string, ok bool, err error) {
 	if err := process.PlainOperands(names...); err != nil {
-		return "", loader.Execution("%w", err)
+		return "", false, loader.Execution("%w", err)
 	}
 	run := calls.Run{Argv: append(append([]string{"pecl"}, words...), names...)}
 	if defaults {
@@ -51,10 +61,10 @@ func (m *module) pecl(ctx context.Context, defaults bool, words []string, names 
 	}
 	ran, err := calls.RunAll(ctx, m.env, run)
 	if err != nil || ran.Retcode == 0 {
-		return ran.Stdout, err
+		return ran.Stdout, err == nil, err
 	}
 	m.env.Log.Error("Problem running pecl. Is php-pear installed?")
-	return "", nil
+	return "", false, nil
 }
 
 type installArgs struct {
@@ -94,10 +104,18 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if data.Truth(a.Force) {
 		return m.pecl(ctx, data.Truth(a.Defaults), append(words, "-f"), names...)
 	}
-	if _, err := m.pecl(ctx, data.Truth(a.Defaults), words, names...); err != nil {
+	_, ok, err := m.run(ctx, data.Truth(a.Defaults), words, names...)
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
+		name = strings.TrimPrefix(name, "channel://")
+		if isArchive(name) {
+			if !ok {
+				return false, nil
+			}
+			continue
+		}
 		channel, extension, found := strings.Cut(name, "/")
 		if !found {
 			channel, extension = "", name
@@ -110,15 +128,34 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	return true, nil
 }
 
-// has reports whether an extension is installed, in its version if the name has one.
+// isArchive reports whether a name is an address or a path, which does not say what it installs.
+func isArchive(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".tgz", ".tar", ".gz", ".xml":
+		return true
+	}
+	return strings.Contains(name, "://") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".")
+}
+
+// has reports whether an extension is installed: in its version if the name has one, or in a state
+// that is at least as stable as that of the name.
 func has(installed *data.Map, name string) bool {
 	for extension, v := range installed.All() {
-		version := data.Str(v.([]any)[0])
-		if name == extension || name == data.Str(extension)+"-"+version {
+		version, state := data.Str(v.([]any)[0]), data.Str(v.([]any)[1])
+		suffix, found := strings.CutPrefix(name, data.Str(extension))
+		if found && (suffix == "" || suffix == "-"+version ||
+			strings.HasPrefix(suffix, "-") && stable(state, suffix[1:])) {
 			return true
 		}
 	}
 	return false
+}
+
+// stable reports whether a state is at least as stable as a wanted one.
+func stable(state, wanted string) bool {
+	states := []string{"stable", "beta", "alpha", "devel", "snapshot"}
+	i, j := slices.Index(states, state), slices.Index(states, wanted)
+	return i >= 0 && i <= j
 }
 
 type peclsArgs struct{ Pecls []any }

@@ -50,6 +50,36 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// An extension may have a state, or a channel as an address. For an archive the return code of pecl counts.
+func TestForms(t *testing.T) {
+	r := registry(t)
+	for range 2 {
+		for _, c := range []struct {
+			name, state string
+			want        bool
+		}{
+			{"xdebug-beta", "stable", true}, {"apcu-beta", "beta", true}, {"yaml-stable", "beta", false},
+			{"redis-snapshot", "devel", true}, {"bad-beta", "stable", false},
+			{"channel://pecl.php.net/x-1.0", "stable", true},
+			{"channel://pecl.php.net/bad-1.0", "stable", false}, {"https://example.com/get/y-1.0.tgz", "stable", true},
+			{"https://example.com/get/bad", "stable", false}, {"/srv/z-1.0.tgz", "stable", true},
+			{"/srv/bad-1.0.tgz", "stable", false}, {"./package.xml", "stable", true},
+		} {
+			got, err := r.Invoke(t.Context(), "pecl.install", []any{c.name}, data.NewMap("preferred_state", c.state))
+			if err != nil || got != c.want {
+				t.Errorf("%s: %v, %v", c.name, got, err)
+			}
+		}
+	}
+	list := data.NewMap("a", []any{"1.0", "beta"})
+	for name, want := range map[string]bool{"a-beta": true, "a-alpha": true, "a-devel": true,
+		"a-stable": false, "a-x": false, "abeta": false, "a-": false} {
+		if has(list, name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
 // Names reach pecl neither as options nor as several lines.
 func TestRefused(t *testing.T) {
 	r := registry(t)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -283,13 +284,16 @@ type doArgs struct {
 }
 
 // do runs a command with pyenv's programs first in the search path. It returns the output, or False
-// if the command fails.
+// if the command fails. Words NAME=value before the command are variables for it.
 //
 // CLI Example:
 //
 //	salt '*' pyenv.do 'pip install requests'
 //	salt '*' pyenv.do 'pip install requests' deploy
 func (m *module) do(ctx context.Context, a doArgs) (any, error) { return m.run(ctx, a, &data.Map{}) }
+
+// assignment matches a word that sets a variable for a command.
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 func (m *module) run(ctx context.Context, a doArgs, env *data.Map) (any, error) {
 	if !data.Truth(a.Cmdline) {
@@ -304,6 +308,14 @@ func (m *module) run(ctx context.Context, a doArgs, env *data.Map) (any, error) 
 		return nil, err
 	}
 	env.Set("PATH", filepath.Join(root, "shims")+":"+os.Getenv("PATH"))
+	for len(words) > 0 && assignment.MatchString(words[0]) {
+		name, value, _ := strings.Cut(words[0], "=")
+		env.Set(name, value)
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil, loader.Invocation("pyenv needs a command to run")
+	}
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: words, As: calls.Text(a.Runas), Env: env})
 	if err != nil || ran.Retcode != 0 {
 		return false, err

@@ -50,6 +50,9 @@ func TestFunctions(t *testing.T) {
 		{"rehash", nil, true}, {"do", []any{`sh -c 'echo ${PATH%%:*}'`}, root + "/shims"}, {"do",
 			[]any{"false"}, false},
 		{"do_with_python", []any{"3.12.4", `sh -c 'echo $PYENV_VERSION'`}, "3.12.4"},
+		{"do", []any{`FOO=bar B_2='a =b' E= sh -c 'echo "$FOO,$B_2,${E-none},$1,${PATH%%:*}"' x C=d`},
+			"bar,a =b,,C=d," + root + "/shims"},
+		{"do_with_python", []any{"3.12.4", `FOO=bar sh -c 'echo $FOO $PYENV_VERSION'`}, "bar 3.12.4"},
 		{"uninstall_python", []any{"3.12.4"}, true}, {"versions", nil, []any{}},
 	} {
 		if got, err := r.Invoke(t.Context(), "pyenv."+step.fun, step.args, nil); err != nil ||
@@ -57,6 +60,23 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%s %s gives %s, %v, want %s", step.fun, data.Repr(step.args), data.Repr(got), err,
 				data.Repr(step.want))
 		}
+	}
+}
+
+// A command is looked for among the programs of pyenv first.
+func TestShims(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "pyenv")
+	r := registry(t, root)
+	if err := os.MkdirAll(filepath.Join(root, "shims"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := []byte("#!/bin/sh\necho \"$FOO $*\"\n")
+	if err := os.WriteFile(filepath.Join(root, "shims/pip0"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Invoke(t.Context(), "pyenv.do", []any{"FOO=bar pip0 install x"}, nil)
+	if err != nil || got != "bar install x" {
+		t.Errorf("a program of pyenv: %s, %v", data.Repr(got), err)
 	}
 }
 
@@ -73,8 +93,10 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	if got, err := r.Invoke(t.Context(), "pyenv.do", []any{""}, nil); err == nil ||
-		!strings.Contains(err.Error(), "needs a command") {
-		t.Errorf("without a command: %v, %v", got, err)
+	for _, line := range []string{"", "FOO=bar"} {
+		if got, err := r.Invoke(t.Context(), "pyenv.do", []any{line}, nil); err == nil ||
+			!strings.Contains(err.Error(), "needs a command") {
+			t.Errorf("%q without a command: %v, %v", line, got, err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/fileclient/web"
 	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/internal/rest"
 	"github.com/brineproject/brine/loader"
@@ -67,12 +68,13 @@ func (m *module) key(ctx context.Context, given any) (string, error) {
 	return m.setting(ctx, given, "api_key", "No Slack API key found.")
 }
 
-// send sends a request. A body is that of a form.
-func send(ctx context.Context, method, address, key, body string) (*rest.Answer, error) {
-	c, err := rest.New(rest.Options{Timeout: limit})
+// send sends a request under the options for connections, such as proxy_host. A body is that of a form.
+func (m *module) send(ctx context.Context, method, address, key, body string) (*rest.Answer, error) {
+	h, err := web.Client(m.env.Opts)
 	if err != nil {
 		return nil, err
 	}
+	c := rest.Of(h, rest.Options{Timeout: limit})
 	defer c.Close()
 	header := map[string]string{"User-Agent": "Salt/" + version.Salt() + " http.query()"}
 	if key != "" {
@@ -92,7 +94,7 @@ func refused(message any) *data.Map { return data.NewMap("message", message, "re
 // query calls a method of the API, and returns the part of the answer that has the result as message,
 // and whether there is one as res.
 func (m *module) query(ctx context.Context, method, name, part, key, body string) *data.Map {
-	a, err := send(ctx, method, m.api+name, key, body)
+	a, err := m.send(ctx, method, m.api+name, key, body)
 	switch {
 	case err != nil:
 		return refused(err.Error())
@@ -340,7 +342,7 @@ func (m *module) callHook(ctx context.Context, a hookArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("encode the message: %w", err)
 	}
-	answer, err := send(ctx, http.MethodPost, address, "", form([][2]string{{"payload", text}}))
+	answer, err := m.send(ctx, http.MethodPost, address, "", form([][2]string{{"payload", text}}))
 	if err != nil {
 		return data.NewMap("res", false, "message", strings.ReplaceAll(err.Error(), address, "the webhook")), nil
 	}

@@ -2,6 +2,8 @@ package slack
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,6 +79,49 @@ func TestRequests(t *testing.T) {
 				t.Errorf("%s: key %q", c.fun, key)
 			}
 		}
+	}
+}
+
+// Behind a proxy, requests reach Slack through it, except if no_proxy names the server. A bundle of
+// certificates that cannot be read is a failure.
+func TestProxy(t *testing.T) {
+	answer := func(fakeweb.Request) *fakeweb.Answer {
+		return &fakeweb.Answer{Body: `{"ok": true, "channels": []}`}
+	}
+	proxy, server := fakeweb.New(t, answer), fakeweb.New(t, answer)
+	u, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseInt(u.Port(), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := []any{"slack", data.NewMap("api_key", "hunter2", "hook", "T/B/x"),
+		"proxy_host", u.Hostname(), "proxy_port", port}
+	want := data.NewMap("message", []any{}, "res", true)
+	r := registry(t, "http://slack.invalid", opts...)
+	if got, err := r.Invoke(t.Context(), "slack.list_rooms", nil, nil); err != nil || !data.Equal(got, want) {
+		t.Errorf("list_rooms through a proxy gives %s, %v", data.Repr(got), err)
+	}
+	if got, err := r.Invoke(t.Context(), "slack.call_hook", []any{"x"}, nil); err != nil || got != true {
+		t.Errorf("call_hook through a proxy gives %s, %v", data.Repr(got), err)
+	}
+	if q := proxy.Take(); len(q) != 2 || q[0].Path != "/api/conversations.list" ||
+		q[1].Path != "/services/T/B/x" {
+		t.Errorf("the proxy got %+v", q)
+	}
+	r = registry(t, server.URL, append(opts, "no_proxy", []any{"127.0.0.1"})...)
+	if got, err := r.Invoke(t.Context(), "slack.list_rooms", nil, nil); err != nil || !data.Equal(got, want) {
+		t.Errorf("list_rooms with no_proxy gives %s, %v", data.Repr(got), err)
+	}
+	if len(proxy.Take()) != 0 || len(server.Take()) != 1 {
+		t.Error("a server of no_proxy is asked through the proxy")
+	}
+	r = registry(t, server.URL, "slack.api_key", "hunter2", "ca_bundle", "/nonexistent/bundle.pem")
+	got, err := r.Invoke(t.Context(), "slack.list_rooms", nil, nil)
+	if m, _ := got.(*data.Map); err != nil || m.Value("res") != false || len(server.Take()) != 0 {
+		t.Errorf("without the bundle of certificates: %s, %v", data.Repr(got), err)
 	}
 }
 

@@ -41,8 +41,7 @@ func (m *module) look(ctx context.Context, ruby string, user any) (now host, err
 	list, err := change.Ask[[]any](ctx, m.env, "rvm.list", nil, data.NewMap("runas", user))
 	for _, v := range list {
 		if one, _ := v.([]any); len(one) == 3 && same(ruby, data.Str(one[0]), data.Str(one[1])) {
-			now.ruby, now.byDefault = true, one[2] == true
-			break
+			now.ruby, now.byDefault = true, now.byDefault || one[2] == true
 		}
 	}
 	return now, err

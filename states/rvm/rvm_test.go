@@ -69,3 +69,35 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// Of several versions that match, it is enough if one is the default, wherever it stands in the list.
+func TestSeveralMatches(t *testing.T) {
+	root := runs.Programs(t)
+	program, err := os.ReadFile("testdata/bin/rvm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(root, "usr/local/rvm/bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"rvm": string(program),
+		"list":    "ruby-1.9.3-p100\njruby-9.4.8.0\nruby-1.9.3-p551\nruby-1.9.3-p552\n",
+		"default": "ruby-1.9.3-p551\n"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states := shelf(t, root)
+	for i, test := range []bool{true, false, false, true} {
+		got := states.Run(t, test, "rvm.installed", "1.9.3", data.NewMap("default", true))
+		changes, _ := got.Value("changes").(*data.Map)
+		if got.Value("result") != true || changes.Len() > 0 || got.Value("default") != true {
+			t.Errorf("run %d with one of them as the default: %s", i, data.Repr(got))
+		}
+	}
+	got := states.Run(t, true, "rvm.installed", "jruby", data.NewMap("default", true))
+	if got.Value("result") != nil || got.Text("comment") != "Ruby jruby is set to be the default" {
+		t.Errorf("another default: %s", data.Repr(got))
+	}
+}
