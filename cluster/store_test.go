@@ -48,8 +48,8 @@ func wrong(last uint64) error {
 }
 
 // TestALostAcknowledgementIsNoConflict: ErrConflict promises that nothing was stored. An attempt without an
-// answer may have been stored, and so may one that a server without the lead refuses: it knows no later
-// message than the expected one, or calls a message of its own time under way.
+// answer may have been stored. So may one that a server without the lead refuses. Such a server knows no
+// later message than the expected one, or calls a message under way.
 func TestALostAcknowledgementIsNoConflict(t *testing.T) {
 	const expected = 7
 	underWay := refusal(&jetstream.APIError{Code: 400,

@@ -19,7 +19,8 @@ func TestProviderSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "docker-compose", "firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
+	for _, name := range []string{"a2enconf", "apache2ctl", "debconf-get-selections", "dig", "docker-compose",
+		"firewall-cmd", "gluster", "lsblk", "lvm", "nginx", "parted",
 		"partprobe", "pdbedit", "pecl", "semanage", "semodule", "setsebool"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@
 //	mysql.table_name: salt
 //	mysql.ssl_ca: /etc/ssl/certs/db.pem   # ssl_cert, ssl_key; or ssl: {ca: FILE, cert: FILE, key: FILE}
 //
-// With one of these files the server's certificate must be trusted by ssl_ca, or else by the system,
-// and be valid for host; ssl_any_name: True accepts any name. Without them, TLS is used if the server
+// With one of these files, ssl_ca or else the system must trust the server's certificate. It must be
+// valid for host; ssl_any_name: True accepts any name. Without them, TLS is used if the server
 // supports it, and its certificate is not verified.
 //
 // The table is made if it is missing; its texts are compared byte by byte, so that Web1 and web1 are

@@ -55,7 +55,8 @@ func TestConfig(t *testing.T) {
 	if program, _ := c.Helper("evil"); program != "" {
 		t.Errorf("a helper with a path: %s", program)
 	}
-	if got := strings.Join(c.Proxies(), " "); got != "http_proxy=http://p:3128 HTTP_PROXY=http://p:3128 no_proxy=localhost NO_PROXY=localhost" {
+	want := "http_proxy=http://p:3128 HTTP_PROXY=http://p:3128 no_proxy=localhost NO_PROXY=localhost"
+	if got := strings.Join(c.Proxies(), " "); got != want {
 		t.Errorf("the proxies are %s", got)
 	}
 	store, err := docker.ParseConfig(`{"credsStore": "secretservice"}`)

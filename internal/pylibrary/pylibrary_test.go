@@ -34,7 +34,8 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 		t.Error("the arguments were changed")
 	}
 	arguments.Set("inventory_base_uri", "/inv")
-	if got, err = Reclass("top", "web1", arguments, data.NewMap()).Do(t.Context()); err != nil || data.Repr(got) != "{'prod': ['web1', '/inv']}" {
+	if got, err = Reclass("top", "web1", arguments, data.NewMap()).Do(t.Context()); err != nil ||
+		data.Repr(got) != "{'prod': ['web1', '/inv']}" {
 		t.Errorf("%s, %v", data.Repr(got), err)
 	}
 }

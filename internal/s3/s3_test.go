@@ -56,7 +56,8 @@ func store(t *testing.T, token string) *fakeweb.Server {
 		case r.Path == "/b/" && strings.Contains(r.Query, "continuation-token=n%2F"):
 			return &fakeweb.Answer{Body: strings.ReplaceAll(strings.Replace(page, "%s", "", 1), "%s", "two")}
 		case r.Path == "/b/":
-			return &fakeweb.Answer{Body: strings.Replace(strings.Replace(page, "%s", "<NextContinuationToken>n/</NextContinuationToken>", 1), "%s", "d/ö ne", 1)}
+			return &fakeweb.Answer{Body: strings.Replace(strings.Replace(page, "%s",
+				"<NextContinuationToken>n/</NextContinuationToken>", 1), "%s", "d/ö ne", 1)}
 		case r.Path == "/b/d/%C3%B6%20ne":
 			return &fakeweb.Answer{Body: "content"}
 		}

@@ -186,7 +186,8 @@ func TestExpired(t *testing.T) {
 	h := newHost(t)
 	h.key(t, "minion.pem")
 	h.answer = func() any { return h.token(t, 0, "disk") }
-	if err := os.WriteFile(cacheFile(h.env), []byte(`{"url": "`+h.URL+`", "token": "s.old", "lease_duration": 60, "issued": 1}`), 0o600); err != nil {
+	if err := os.WriteFile(cacheFile(h.env),
+		[]byte(`{"url": "`+h.URL+`", "token": "s.old", "lease_duration": 60, "issued": 1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.read(t, t.Context())

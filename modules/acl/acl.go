@@ -1,8 +1,8 @@
 // Package acl is Salt's module acl: access control lists of files, by the programs getfacl and setfacl
 // (salt/modules/linux_acl.py).
 //
-// Differences from Salt: each argument reaches the program as it is, whatever quotes it has; paths
-// that begin with a dash, words with a line end, and names that are more entries are refused; paths with
+// Differences from Salt: each argument reaches the program as it is, whatever quotes it has. Paths
+// that begin with a dash, words with a line end, and names that are more entries are refused. Paths with
 // blanks have their own names in the result of getfacl, not getfacl's escaped ones.
 package acl
 

@@ -10,7 +10,8 @@ import (
 
 func TestServiceCalls(t *testing.T) {
 	for fun, call := range map[string]ServiceCall{
-		"start": ServiceStart, "stop": ServiceStop, "restart": ServiceRestart, "reload": ServiceReload, "enable": ServiceEnable, "disable": ServiceDisable,
+		"start": ServiceStart, "stop": ServiceStop, "restart": ServiceRestart, "reload": ServiceReload,
+		"enable": ServiceEnable, "disable": ServiceDisable,
 		"enabled": ServiceEnabled, "disabled": ServiceDisabled,
 	} {
 		one := func(ctx context.Context, env *loader.Env) (any, error) {

@@ -248,7 +248,8 @@ func (m *module) put(ctx context.Context, container, local, dest string, mode in
 	defer reader.Close()
 	go func() {
 		archive := tar.NewWriter(writer)
-		err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path.Base(dest), Size: info.Size(), Mode: mode, ModTime: info.ModTime()})
+		err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path.Base(dest), Size: info.Size(), Mode: mode,
+			ModTime: info.ModTime()})
 		if err == nil {
 			_, err = io.Copy(archive, io.TeeReader(f, sum))
 		}
@@ -272,7 +273,8 @@ func (m *module) arrived(ctx context.Context, container, dest, want string) erro
 	if err != nil {
 		return err
 	}
-	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: docker.Path("containers", container, "archive"), Query: url.Values{"path": {dest}}})
+	resp, err := e.Do(ctx, docker.Request{Method: http.MethodGet, Path: docker.Path("containers", container, "archive"),
+		Query: url.Values{"path": {dest}}})
 	if err != nil {
 		return m.failed("get_archive", err)
 	}

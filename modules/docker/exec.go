@@ -246,7 +246,8 @@ func (m *module) script(ctx context.Context, a scriptArgs) (*data.Map, error) {
 	if local == "" {
 		return data.NewMap("pid", int64(0), "retcode", int64(1), "stdout", "", "stderr", "", "cache_error", true), nil
 	}
-	made, err := m.exec(ctx, runArgs{Name: a.Name, Cmd: []any{"mktemp", "/tmp/salt.XXXXXX" + extension(a.Source)}, ExecDriver: a.ExecDriver}, false)
+	made, err := m.exec(ctx, runArgs{Name: a.Name, Cmd: []any{"mktemp", "/tmp/salt.XXXXXX" + extension(a.Source)},
+		ExecDriver: a.ExecDriver}, false)
 	if err != nil {
 		return nil, err
 	}

@@ -231,7 +231,8 @@ func (m *module) wait(ctx context.Context, a waitArgs) (*data.Map, error) {
 		}
 		return data.NewMap("result", a.IgnoreAlreadyStopped, "comment", "Container '"+a.Name+"' absent"), nil
 	}
-	response, err := m.ask(ctx, "wait", docker.Request{Method: http.MethodPost, Path: docker.Path("containers", a.Name, "wait"), Endless: true})
+	response, err := m.ask(ctx, "wait", docker.Request{Method: http.MethodPost, Path: docker.Path("containers", a.Name,
+		"wait"), Endless: true})
 	if err != nil {
 		return nil, err
 	}

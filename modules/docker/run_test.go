@@ -266,18 +266,21 @@ func TestLogin(t *testing.T) {
 	m.SetOptions(data.NewMap("docker-registries", data.NewMap("hub", data.NewMap("username", "u", "password", "geheim"),
 		"r.example.com", data.NewMap("username", "-u", "password", "p2"), "half", data.NewMap("username", "x"), "text", "x",
 		"lines", data.NewMap("username", "a\nb", "password", "p")),
-		"my-docker-registries", data.NewMap("bad.example.com", data.NewMap("username", "u", "password", "p3"), "-evil", data.NewMap("username", "u", "password", "p"))))
+		"my-docker-registries", data.NewMap("bad.example.com", data.NewMap("username", "u", "password", "p3"), "-evil",
+			data.NewMap("username", "u", "password", "p"))))
 	ret := ok(t, m, "docker.login", nil).(*data.Map)
 	want := "{'retcode': 1, 'Errors': [\"Missing 'password' for registry 'half'\", \"Invalid configuration for registry 'text'\", " +
 		"\"The username for registry 'lines' has more than one line\", 'unauthorized', "
-	if got := data.Repr(ret); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "'Results': {'hub': True, 'r.example.com': True, 'bad.example.com': False}}") {
+	if got := data.Repr(ret); !strings.HasPrefix(got, want) || !strings.HasSuffix(got,
+		"'Results': {'hub': True, 'r.example.com': True, 'bad.example.com': False}}") {
 		t.Errorf("docker.login returns %s", got)
 	}
 	if got := read(t, log); got != "login --username=u --password-stdin\ngeheim\nlogin --username=-u --password-stdin r.example.com\np2\n"+
 		"login --username=u --password-stdin bad.example.com\np3\n" {
 		t.Errorf("the program got\n%s", got)
 	}
-	if got := data.Repr(ok(t, m, "docker.login", []any{"nosuch"})); got != "{'retcode': 1, 'Errors': [\"No match found for registry 'nosuch'\"], 'Results': {}}" {
+	if got := data.Repr(ok(t, m, "docker.login",
+		[]any{"nosuch"})); got != "{'retcode': 1, 'Errors': [\"No match found for registry 'nosuch'\"], 'Results': {}}" {
 		t.Errorf("docker.login nosuch returns %s", got)
 	}
 	if got := data.Repr(ok(t, m, "docker.logout", []any{"hub"})); got != "{'retcode': 0, 'Errors': [], 'Results': {'hub': True}}" {
@@ -293,7 +296,8 @@ func TestPullWithLogin(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "config.json"), `{"auths": {"https://index.docker.io/v1/": {"auth": "dTpw"}}, "proxies": {"default": {"httpProxy": "http://p"}}}`)
+	write(t, filepath.Join(dir, "config.json"),
+		`{"auths": {"https://index.docker.io/v1/": {"auth": "dTpw"}}, "proxies": {"default": {"httpProxy": "http://p"}}}`)
 	ok(t, m, "docker.pull", []any{"private/app"})
 	ok(t, m, "docker.create", []any{"private/app"}, "name", "p", "env", "A=b")
 	found := ok(t, m, "docker.inspect_container", []any{"p"}).(*data.Map)

@@ -52,17 +52,18 @@ type saveArgs struct {
 //	salt myminion docker.save centos:7 /tmp/cent7.tar
 //	salt myminion docker.save 0123456789ab cdef01234567 /tmp/saved.tar
 func (m *module) save(ctx context.Context, a saveArgs) (*data.Map, error) {
-	return m.store(ctx, a, "Parent dir '%s' of destination path does not exist. Use makedirs=True to create it.", func() (*http.Response, error) {
-		found, err := m.inspectImage(ctx, nameArgs{a.Name})
-		if err != nil {
-			return nil, err
-		}
-		name := a.Name
-		if !slices.Contains(list(found.Value("RepoTags")), any(name)) {
-			name = found.Text("Id")
-		}
-		return m.fetch(ctx, "get_image", docker.Path("images", name, "get"))
-	})
+	return m.store(ctx, a, "Parent dir '%s' of destination path does not exist. Use makedirs=True to create it.",
+		func() (*http.Response, error) {
+			found, err := m.inspectImage(ctx, nameArgs{a.Name})
+			if err != nil {
+				return nil, err
+			}
+			name := a.Name
+			if !slices.Contains(list(found.Value("RepoTags")), any(name)) {
+				name = found.Text("Id")
+			}
+			return m.fetch(ctx, "get_image", docker.Path("images", name, "get"))
+		})
 }
 
 // export writes the files of a container into a file.
@@ -84,9 +85,10 @@ func (m *module) save(ctx context.Context, a saveArgs) (*data.Map, error) {
 //	salt myminion docker.export mycontainer /tmp/mycontainer.tar
 //	salt myminion docker.export mycontainer /tmp/mycontainer.tar.xz push=True
 func (m *module) export(ctx context.Context, a saveArgs) (*data.Map, error) {
-	return m.store(ctx, a, "Parent dir %s of destination path does not exist. Use makedirs=True to create it.", func() (*http.Response, error) {
-		return m.fetch(ctx, "export", docker.Path("containers", a.Name, "export"))
-	})
+	return m.store(ctx, a, "Parent dir %s of destination path does not exist. Use makedirs=True to create it.",
+		func() (*http.Response, error) {
+			return m.fetch(ctx, "export", docker.Path("containers", a.Name, "export"))
+		})
 }
 
 func (m *module) fetch(ctx context.Context, action, path string) (*http.Response, error) {
@@ -143,7 +145,8 @@ func (m *module) store(ctx context.Context, a saveArgs, noParent string, open fu
 
 func compressionOf(path string, v any) (string, error) {
 	if v == nil {
-		for _, ending := range [][2]string{{".tar.gz", "gzip"}, {".tgz", "gzip"}, {".tar.bz2", "bzip2"}, {".tbz2", "bzip2"}, {".tar.xz", "xz"}, {".txz", "xz"}} {
+		for _, ending := range [][2]string{{".tar.gz", "gzip"}, {".tgz", "gzip"}, {".tar.bz2", "bzip2"}, {".tbz2",
+			"bzip2"}, {".tar.xz", "xz"}, {".txz", "xz"}} {
 			if strings.HasSuffix(path, ending[0]) {
 				return ending[1], nil
 			}
@@ -249,7 +252,8 @@ func (m *module) load(ctx context.Context, a loadArgs) (*data.Map, error) {
 		return nil, err
 	}
 	started := time.Now()
-	events, err := m.events(ctx, "load_image", docker.Request{Method: http.MethodPost, Path: "/images/load", Raw: f, Type: "application/x-tar"})
+	events, err := m.events(ctx, "load_image", docker.Request{Method: http.MethodPost, Path: "/images/load", Raw: f,
+		Type: "application/x-tar"})
 	ret := data.NewMap("Time_Elapsed", time.Since(started).Seconds())
 	for _, event := range events {
 		if event.Has("errorDetail") {
@@ -363,7 +367,8 @@ func (m *module) importImage(ctx context.Context, a importArgs) (*data.Map, erro
 	if err != nil {
 		return nil, err
 	}
-	r := docker.Request{Method: http.MethodPost, Path: "/images/create", Query: url.Values{"repo": {a.Repository}, "tag": {a.Tag}, "fromSrc": {local}}}
+	r := docker.Request{Method: http.MethodPost, Path: "/images/create", Query: url.Values{"repo": {a.Repository},
+		"tag": {a.Tag}, "fromSrc": {local}}}
 	if f, err := openFile(local); err == nil {
 		defer f.Close()
 		r.Raw, r.Type = f, "application/tar"

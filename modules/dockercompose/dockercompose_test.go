@@ -202,7 +202,8 @@ func TestContainers(t *testing.T) {
 
 // Releases before 2.21 print a list.
 func TestContainersOf(t *testing.T) {
-	for _, text := range []string{`[{"ID":"a","Name":"x"},{"ID":"b","Name":"y"}]`, "{\"ID\":\"a\",\"Name\":\"x\"}\n{\"ID\":\"b\",\"Name\":\"y\"}\n"} {
+	for _, text := range []string{`[{"ID":"a","Name":"x"},{"ID":"b","Name":"y"}]`,
+		"{\"ID\":\"a\",\"Name\":\"x\"}\n{\"ID\":\"b\",\"Name\":\"y\"}\n"} {
 		if list, err := containersOf(text); err != nil || len(list) != 2 || list[1].Name != "y" {
 			t.Errorf("%s: %+v, %v", text, list, err)
 		}

@@ -100,7 +100,8 @@ func TestOrderAndEvents(t *testing.T) {
 	err := w.ReturnEvents(t.Context(), []returners.Event{{Tag: "a", Data: data.NewMap("x", int64(1))}, {Tag: "b", Data: data.NewMap()}})
 	r = s.Take()
 	if err != nil || len(r) != 6 || r[3].Method != "PUT" ||
-		!strings.HasPrefix(r[3].Path, "/salt-master-event-cache-2026.03.01/default/") || len(r[3].Path) != len("/salt-master-event-cache-2026.03.01/default/")+36 ||
+		!strings.HasPrefix(r[3].Path, "/salt-master-event-cache-2026.03.01/default/") ||
+		len(r[3].Path) != len("/salt-master-event-cache-2026.03.01/default/")+36 ||
 		r[3].Body != `{"tag": "a", "data": {"x": 1}}` || r[5].Body != `{"tag": "b", "data": {}}` {
 		t.Errorf("%v, %d requests", err, len(r))
 	}

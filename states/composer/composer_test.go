@@ -47,7 +47,8 @@ func TestChanges(t *testing.T) {
 		want         bool
 	}{
 		{"nothing", two + "Nothing to modify in lock file\n" +
-			"Installing dependencies from lock file (including require-dev)\n" + "Nothing to install, update or remove\nGenerating autoload files\n", false},
+			"Installing dependencies from lock file (including require-dev)\n" +
+			"Nothing to install, update or remove\nGenerating autoload files\n", false},
 		{"nothing in Composer 1", two + "Nothing to install or update\nGenerating autoload files\n", false},
 		{"packages of an unchanged lock file", two + "Nothing to modify in lock file\n" +
 			"Installing dependencies from lock file (including require-dev)\n" +

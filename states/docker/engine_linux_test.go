@@ -54,10 +54,12 @@ func TestEngine(t *testing.T) {
 	web := []any{"image", "me/box:1", "command", "/bin/sleep 60", "environment", []any{data.NewMap("A", "1")}, "binds", []any{"vol:/data"},
 		"labels", []any{"role=web"}, "restart_policy", "on-failure:3", "ulimits", "nofile=512:1024", "extra_hosts", "db:10.0.0.5",
 		"dns", "8.8.8.8", "cap_add", "NET_ADMIN", "tmpfs", []any{data.NewMap("/scratch", "rw")}, "log_driver", "json-file",
-		"log_opt", []any{data.NewMap("max-size", "1m")}, "publish", "8080:80", "hostname", "web1", "working_dir", "/etc", "stop_timeout", int64(1)}
+		"log_opt", []any{data.NewMap("max-size", "1m")}, "publish", "8080:80", "hostname", "web1", "working_dir", "/etc",
+		"stop_timeout", int64(1)}
 	four(t, m, "docker_container.running", "web", append(web, "network_mode", "none")...)
 	four(t, m, "docker_container.running", "web", append(web, "network_mode", "none", "user", "1000")...)
-	four(t, m, "docker_container.running", "plain", "image", "me/box:1", "command", "sleep 60", "network_mode", "none", "stop_timeout", int64(1))
+	four(t, m, "docker_container.running", "plain", "image", "me/box:1", "command", "sleep 60", "network_mode", "none",
+		"stop_timeout", int64(1))
 	four(t, m, "docker_container.running", "plain", "image", "box:1", "command", "sleep 60", "network_mode", "none", "stop_timeout", int64(1))
 
 	call("yes", "docker.run", []any{"web", "echo yes"})

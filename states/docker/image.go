@@ -142,7 +142,8 @@ func (m *module) source(a imagePresentArgs, full string) source {
 		}, func(got, _ *data.Map) bool { return data.Truth(got.Value("Layers")) }}
 	}
 	return source{"pulled", "Encountered error pulling " + full, func(ctx context.Context) (*data.Map, error) {
-		return pulled(ask[*data.Map](ctx, m, "pull", data.NewMap("insecure_registry", a.InsecureRegistry, "client_timeout", a.ClientTimeout), full))
+		return pulled(ask[*data.Map](ctx, m, "pull", data.NewMap("insecure_registry", a.InsecureRegistry, "client_timeout",
+			a.ClientTimeout), full))
 	}, func(got, before *data.Map) bool {
 		layers := dict(got.Value("Layers"))
 		there, _ := layers.Value("Already_Pulled").([]any)

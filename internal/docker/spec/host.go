@@ -113,7 +113,8 @@ func Host(args *data.Map, version string) (*data.Map, error) {
 }
 
 func (r rule) apply(v any, version string) (any, error) {
-	fits := map[string]func(any) bool{"int": isInt, "list": isList, "dict": isDict, "LogConfig": isDict, "str": isText, "string": isText}[r.kind]
+	fits := map[string]func(any) bool{"int": isInt, "list": isList, "dict": isDict, "LogConfig": isDict, "str": isText,
+		"string": isText}[r.kind]
 	if fits != nil && !fits(v) {
 		return nil, wrongType(r.name, v, r.kind)
 	}

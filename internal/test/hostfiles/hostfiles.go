@@ -1,10 +1,10 @@
 // Package hostfiles makes calls of modules that write files below a root directory and call other
 // modules, and compares the results, the files and these calls with Salt's.
 //
-// A file is a list of objects: fun, args and kwargs are the call, grains those of the host, files
-// the texts before it by their paths, bare whether the directories of the network are missing,
-// value Salt's result, or error the class and text of its exception, after the files after it, and
-// called the calls of other modules, each with its function and arguments.
+// A file is a list of objects: fun, args and kwargs are the call, and grains those of the host. files has
+// the texts before it by their paths; bare says whether the directories of the network are missing. value
+// is Salt's result, or error the class and text of its exception. after has the files after it, and called
+// the calls of other modules, each with its function and arguments.
 package hostfiles
 
 import (

@@ -209,7 +209,8 @@ func (e *Engine) run(c *container) (any, error) {
 	switch program {
 	case "missing":
 		c.status, c.code = "created", 127
-		return nil, refuse(http.StatusBadRequest, `failed to create task for container: exec: "missing": executable file not found in $PATH: unknown`)
+		return nil, refuse(http.StatusBadRequest,
+			`failed to create task for container: exec: "missing": executable file not found in $PATH: unknown`)
 	case "true":
 	case "false":
 		c.code = 1

@@ -51,7 +51,8 @@ func (e *Engine) startExec(r call, id string) (any, error) {
 		return nil, refuse(http.StatusInternalServerError, "hijack: %v", err)
 	}
 	defer conn.Close()
-	_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+	_, _ = io.WriteString(conn,
+		"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Env = append(os.Environ(), p.env...)
 	var out, errs bytes.Buffer

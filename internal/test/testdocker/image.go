@@ -113,7 +113,8 @@ func (e *Engine) pull(c call, _ string) (any, error) {
 		return nil, refuse(http.StatusNotFound, "pull access denied for %s, repository does not exist or may require 'docker login'", name)
 	}
 	if tag == "broken" {
-		return c.stream(object{"status": "Pulling from " + name, "id": tag}, object{"errorDetail": object{"message": "manifest is broken"}, "error": "manifest is broken"})
+		return c.stream(object{"status": "Pulling from " + name, "id": tag},
+			object{"errorDetail": object{"message": "manifest is broken"}, "error": "manifest is broken"})
 	}
 	if !slices.Contains([]string{"alpine", "busybox", "nginx", "private/app", "localhost:5000/app"}, name) {
 		return nil, refuse(http.StatusNotFound, "pull access denied for %s, repository does not exist or may require 'docker login': "+
@@ -121,12 +122,15 @@ func (e *Engine) pull(c call, _ string) (any, error) {
 	}
 	full := name + ":" + tag
 	if _, err := e.image(full); err == nil {
-		return c.stream(object{"status": "Pulling from library/" + name, "id": tag}, object{"status": "Already exists", "progressDetail": object{}, "id": "aaaaaaaaaaaa"},
+		return c.stream(object{"status": "Pulling from library/" + name, "id": tag}, object{"status": "Already exists",
+			"progressDetail": object{}, "id": "aaaaaaaaaaaa"},
 			object{"status": "Status: Image is up to date for " + full})
 	}
 	e.addImage(name, tag, "")
-	return c.stream(object{"status": "Pulling from library/" + name, "id": tag}, object{"status": "Pulling fs layer", "progressDetail": object{}, "id": "bbbbbbbbbbbb"},
-		object{"status": "Downloading", "progressDetail": object{"current": 1, "total": 2}, "id": "bbbbbbbbbbbb"}, object{"status": "Download complete", "progressDetail": object{}, "id": "bbbbbbbbbbbb"},
+	return c.stream(object{"status": "Pulling from library/" + name, "id": tag}, object{"status": "Pulling fs layer",
+		"progressDetail": object{}, "id": "bbbbbbbbbbbb"},
+		object{"status": "Downloading", "progressDetail": object{"current": 1, "total": 2}, "id": "bbbbbbbbbbbb"},
+		object{"status": "Download complete", "progressDetail": object{}, "id": "bbbbbbbbbbbb"},
 		object{"status": "Pull complete", "progressDetail": object{}, "id": "bbbbbbbbbbbb"}, object{"status": "Digest: sha256:00"},
 		object{"status": "Status: Downloaded newer image for " + full})
 }
@@ -150,8 +154,10 @@ func (e *Engine) push(c call, name string) (any, error) {
 		return c.stream(object{"status": "The push refers to repository [" + name + "]"},
 			object{"errorDetail": object{"message": "An image does not exist locally with the tag: " + name}, "error": "An image does not exist"})
 	}
-	return c.stream(object{"status": "The push refers to repository [" + name + "]"}, object{"status": "Preparing", "progressDetail": object{}, "id": "cccccccccccc"},
-		object{"status": "Layer already exists", "progressDetail": object{}, "id": "dddddddddddd"}, object{"status": "Pushed", "progressDetail": object{}, "id": "cccccccccccc"},
+	return c.stream(object{"status": "The push refers to repository [" + name + "]"}, object{"status": "Preparing",
+		"progressDetail": object{}, "id": "cccccccccccc"},
+		object{"status": "Layer already exists", "progressDetail": object{}, "id": "dddddddddddd"},
+		object{"status": "Pushed", "progressDetail": object{}, "id": "cccccccccccc"},
 		object{"status": tag + ": digest: " + img.id + " size: 528"})
 }
 
@@ -270,7 +276,8 @@ func (e *Engine) build(c call, _ string) (any, error) {
 	}
 	id := strings.TrimPrefix(img.id, "sha256:")[:12]
 	return c.stream(object{"stream": "Step 1/1 : FROM busybox"}, object{"stream": "\n"}, object{"stream": " ---> Running in 0123456789ab\n"},
-		object{"stream": fmt.Sprintf("files: %d\n", len(files))}, object{"stream": "Successfully built " + id + "\n"}, object{"stream": "Successfully tagged " + q.Get("t") + "\n"})
+		object{"stream": fmt.Sprintf("files: %d\n", len(files))}, object{"stream": "Successfully built " + id + "\n"},
+		object{"stream": "Successfully tagged " + q.Get("t") + "\n"})
 }
 
 func (e *Engine) save(_ call, name string) (any, error) {

@@ -187,7 +187,8 @@ func TestEntriesAreChecked(t *testing.T) {
 			t.Errorf("%v: %v, want %s", conf, err, want)
 		}
 	}
-	if _, err, _ := ask(t, "my root=/a/../b", "x", data.NewMap()); err == nil || !strings.Contains(err.Error(), "root: . or .. is a part of it") {
+	if _, err, _ := ask(t, "my root=/a/../b", "x", data.NewMap()); err == nil || !strings.Contains(err.Error(),
+		"root: . or .. is a part of it") {
 		t.Error(err)
 	}
 }
