@@ -29,6 +29,8 @@ const (
 	maxFrame = 1 << 30
 	// quietTick is the interval of checks on a silent connection without heartbeats.
 	quietTick = 30 * time.Second
+	// lastLook is how long a peer that is about to be given up is read from once more.
+	lastLook = time.Second
 )
 
 var (
@@ -76,6 +78,7 @@ type guard struct {
 
 	heard    bool // whether a byte was received in the current interval
 	silences int  // intervals in a row without a byte
+	looked   bool // the read deadline is that of the last look
 
 	block    *[]byte // from buffers; nil while idle
 	in       []byte  // read ahead, from rpos to wpos: the block, or larger
@@ -447,12 +450,16 @@ func eof(n int, err error) error {
 
 // tickOver ends an interval.
 func (g *guard) tickOver() error {
+	dead := g.pings() && g.limits.DeadAfter > 0 && g.silences >= g.limits.DeadAfter
 	switch {
 	case g.draining.Load():
 		return serve.ErrDraining
+	case (g.slow || dead) && !g.looked:
+		g.lookAgain()
+		return nil
 	case g.slow:
 		return fmt.Errorf("message makes no progress: %w", transport.ErrProtocol)
-	case g.pings() && g.limits.DeadAfter > 0 && g.silences >= g.limits.DeadAfter:
+	case dead:
 		return errDead
 	}
 	if err := g.owner.tick(g.heard); err != nil {
@@ -482,6 +489,19 @@ func (g *guard) rearm() {
 	if g.slow {
 		d = g.limits.MessageTimeout
 	}
+	g.looked = false
+	g.readWithin(d)
+}
+
+// lookAgain allows one more read before the peer is given up: once a deadline has passed, Read does
+// not return what the peer has sent in time, and a process that was stopped or starved passes it.
+func (g *guard) lookAgain() {
+	g.looked = true
+	g.readWithin(lastLook)
+}
+
+// readWithin sets the read deadline; there is none if d is not positive.
+func (g *guard) readWithin(d time.Duration) {
 	t := time.Now().Add(d)
 	if d <= 0 {
 		t = time.Time{}

@@ -114,3 +114,47 @@ func TestHeartbeatsGoToTheSilentAlone(t *testing.T) {
 		}
 	})
 }
+
+// A starved conn reads late, as one of a process that was stopped or has too little of the processor.
+type starved struct {
+	net.Conn
+	late []time.Duration // of the next reads, once the peer is known
+}
+
+func (c *starved) Read(b []byte) (int, error) {
+	if len(c.late) > 0 {
+		time.Sleep(c.late[0])
+		c.late = c.late[1:]
+	}
+	return c.Conn.Read(b)
+}
+
+// TestAStarvedReaderKeepsItsPeers has a reader look again only after the deadlines for which a silent peer
+// is pinged and given up. The peer has sent a message in time, and it is read.
+func TestAStarvedReaderKeepsItsPeers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		defer there.Close()
+		go func() { _, _ = io.Copy(io.Discard, there) }()
+		pr := profile{kind: zmq4.Router, server: true, buffers: &buffers{size: 512},
+			limits: transport.Limits{}.ServerLimits(), budget: transport.NewBudget(8 << 20),
+			strangers: transport.NewStrangers(4 << 20), counters: &transport.Counters{}}
+		conn := &starved{Conn: here}
+		go func() {
+			_, _ = io.WriteString(there, hello(1)+readyAs("DEALER"))
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(there, longFrame(1, 0)+longFrame(0, 4)+"work")
+		}()
+		p, err := pr.open(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		conn.late = []time.Duration{70 * time.Second, 70 * time.Second}
+		m, err := p.receive()
+		if err != nil || len(m) != 2 || string(m[1]) != "work" {
+			t.Errorf("after the starvation: %q, %v", m, err)
+		}
+	})
+}
