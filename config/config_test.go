@@ -177,6 +177,8 @@ func TestFaults(t *testing.T) {
 			`DIR/master:1: log_level: "warn" is not supported; values are all, garbage, trace, debug, profile, info, warning, error, critical, quiet`},
 		{"misspelt log level", "log_level: debgu\n",
 			`DIR/master:1: log_level: "debgu" is not supported; is debug meant? Values are all, garbage, trace, debug, profile, info, warning, error, critical, quiet`},
+		{"a cluster by another name", "clsuter: {servers: ['nats://a']}\nclusterd: {b: c}\n",
+			"DIR/master:1: clsuter: unknown option; is cluster meant? Without it this master would start alone"},
 		{"two faults", "ret_port: 0\nopen_mode: 1\n",
 			"DIR/master:2: open_mode: expected true or false, got the number 1; write open_mode: true\n" +
 				"DIR/master:1: ret_port: 0 is out of range; it must be from 1 to 65535"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -61,7 +62,7 @@ func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
 func loadMaster(dir string, env func(string) string, h host, over *override) (*Master, *Report, error) {
 	opts, set, report, err := loadOver(masterRole, dir, env, h, over)
 	m := &Master{opts: opts, schedules: report.schedules()}
-	faults := append(m.fill(report), m.samePorts(report)...)
+	faults := slices.Concat(m.fill(report), m.samePorts(report), misspeltCluster(set, report))
 	m.keepJobs(set)
 	m.namesCache = set.Has("master_job_cache")
 	if err := errors.Join(err, errors.Join(faults...)); err != nil {
@@ -83,6 +84,21 @@ func (m *Master) samePorts(r *Report) []error {
 	return []error{&Error{File: at.File, Line: at.Line, Option: name,
 		Text:       fmt.Sprintf("publish_port and ret_port are both %d", m.RetPort),
 		Suggestion: "a master needs two ports, such as 4505 and 4506"}}
+}
+
+// misspeltCluster returns an error for each unknown option that is like cluster and has servers. A member
+// of a cluster that started alone would accept keys and jobs that the others never see.
+func misspeltCluster(set *data.Map, r *Report) (faults []error) {
+	for _, name := range r.Unknown {
+		v, ok := set.Value(name).(*data.Map)
+		if !ok || !v.Has("servers") || known().nearest(name) != "cluster" {
+			continue
+		}
+		at := r.Sources[name]
+		faults = append(faults, &Error{File: at.File, Line: at.Line, Option: name, Text: "unknown option",
+			Suggestion: "is cluster meant? Without it this master would start alone"})
+	}
+	return faults
 }
 
 // JobCacheName returns the name of the job cache: the one in master_job_cache, or jobstore if that
