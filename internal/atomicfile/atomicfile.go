@@ -2,7 +2,8 @@
 // part. An interrupted write leaves at most a hidden file beside the old one.
 //
 // The content is written to a new file in the same directory, whose name another user cannot have
-// created before, and then renamed. A symbolic link at the path is replaced, not followed.
+// created before, and then renamed. A symbolic link at the path is replaced unless Options.Follow is
+// set.
 package atomicfile
 
 import (
@@ -31,6 +32,9 @@ type Options struct {
 	// Keep keeps the owner, the group, the mode and the extended attributes of the replaced file,
 	// if there is one. If that fails the old file stays unchanged. Only Write and Fill support it.
 	Keep bool
+	// Follow follows symbolic links at the path: they stay, and the file that the last one names is
+	// written, also if it does not exist. Only Write and Fill support it.
+	Follow bool
 	// Own is called with the file before the rename, to change its owner.
 	Own func(f *os.File) error
 	// Sync flushes the content to disk before the rename, SyncDir flushes the name before Write
@@ -55,6 +59,12 @@ func WriteIn(root *os.Root, name string, content []byte, o Options) error {
 
 // Fill is Write for a content that fill writes. If fill fails the old file stays unchanged.
 func Fill(path string, o Options, fill func(f *os.File) error) error {
+	if o.Follow {
+		var err error
+		if path, err = target(path); err != nil {
+			return err
+		}
+	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -70,6 +80,33 @@ func Fill(path string, o Options, fill func(f *os.File) error) error {
 		}
 	}
 	return o.put(root, filepath.Base(path), old, fill)
+}
+
+// maxLinks is how many links in a row are followed, as by Linux.
+const maxLinks = 40
+
+// target returns the path that the symbolic links at a path lead to.
+func target(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		info, err := os.Lstat(at)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return at, nil //nolint:nilerr // what is wrong is told when the file is written
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(at) + string(filepath.Separator) + to
+		}
+		dir, base := filepath.Split(to) // without Clean: a/../b is not b where a is a link
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", err
+		}
+		at = filepath.Join(dir, base)
+	}
+	return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many symbolic links")}
 }
 
 // keeping returns options that copy the attributes of the file at path.

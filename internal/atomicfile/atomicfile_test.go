@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -221,4 +222,50 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestWriteFollowsLinks writes to links of several kinds: each stays, and the file that it names is written.
+func TestWriteFollowsLinks(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		links      [][2]string // name and target
+	}{
+		{"no link", "f", nil},
+		{"a link", "real", [][2]string{{"f", "real"}}},
+		{"a link to a link", "real", [][2]string{{"f", "g"}, {"g", "DIR/real"}}},
+		{"through a directory that is a link", "sub/deep/up", [][2]string{{"l", "sub/deep/deeper"}, {"f", "l/../up"}}},
+		{"a relative link beside the target of a link", "sub/real", [][2]string{{"sub/g", "real"}, {"f", "sub/g"}}},
+	} {
+		for _, there := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/file is there %v", tt.name, there), func(t *testing.T) {
+				dir := t.TempDir()
+				must(t, os.MkdirAll(filepath.Join(dir, "sub/deep/deeper"), 0o700))
+				for _, l := range tt.links {
+					must(t, os.Symlink(strings.ReplaceAll(l[1], "DIR", dir), filepath.Join(dir, l[0])))
+				}
+				file := filepath.Join(dir, tt.file)
+				if there {
+					must(t, os.WriteFile(file, []byte("old"), 0o640))
+				}
+				must(t, Write(filepath.Join(dir, "f"), []byte("new"), Options{Follow: true, Mode: 0o640, KeepMode: true}))
+				checkFile(t, file, "new", 0o640)
+				for _, l := range tt.links {
+					if _, err := os.Readlink(filepath.Join(dir, l[0])); err != nil {
+						t.Errorf("link %s: %v", l[0], err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestWriteRefusesALoopOfLinks has a link that leads to itself.
+func TestWriteRefusesALoopOfLinks(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Symlink("g", filepath.Join(dir, "f")))
+	must(t, os.Symlink("f", filepath.Join(dir, "g")))
+	if err := Write(filepath.Join(dir, "f"), nil, Options{Follow: true}); err == nil {
+		t.Error("no error for a loop")
+	}
+	checkNames(t, dir, "f", "g")
 }

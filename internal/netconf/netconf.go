@@ -10,7 +10,6 @@ import (
 	"context"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -309,12 +308,9 @@ func lower(settings *data.Map) *data.Map {
 // Write writes a file and keeps the mode and the owner of an existing one. mode is that of a new one.
 // A link stays, and the file that it names is written: /etc/resolv.conf often is one.
 func Write(path, text string, mode os.FileMode) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	o := atomicfile.Options{Keep: true}
+	o := atomicfile.Options{Follow: true, Keep: true}
 	if _, err := os.Stat(path); err != nil {
-		o = atomicfile.Options{Mode: mode}
+		o = atomicfile.Options{Follow: true, Mode: mode}
 	}
 	if err := atomicfile.Write(path, []byte(text), o); err != nil {
 		return loader.Execution("write %s: %w", path, err)

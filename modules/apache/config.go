@@ -2,7 +2,6 @@ package apache
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -51,11 +50,8 @@ func (m *module) config(_ context.Context, a configArgs) (any, error) {
 		return text, nil
 	}
 	file := a.Name
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
 	err := atomicfile.Write(file, []byte("# This file is managed by Salt.\n"+text),
-		atomicfile.Options{Mode: 0o644, KeepMode: true})
+		atomicfile.Options{Follow: true, Mode: 0o644, KeepMode: true})
 	return text, loader.OSError(err)
 }
 

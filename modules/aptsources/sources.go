@@ -189,8 +189,5 @@ func (m *module) saveFile(s *sources, file string) error {
 		return os.Remove(m.path(file))
 	}
 	path := m.path(file)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	return atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
+	return atomicfile.Write(path, []byte(text), atomicfile.Options{Follow: true, Mode: 0o644, Keep: true})
 }

@@ -163,11 +163,8 @@ func (m *module) hostsAppend(_ context.Context, a hostsAppendArgs) (any, error) 
 
 func (m *module) write(file, text string) error {
 	path := m.path(file)
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	if err := atomicfile.Write(path, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write %s: %w", file, err)
 	}
 	return nil

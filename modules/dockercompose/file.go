@@ -134,12 +134,7 @@ func (m *module) write(ctx context.Context, path, text string) (*data.Map, error
 
 // replace replaces the content of a file. Symbolic links are followed, and owner and mode stay.
 func replace(file, text string) error {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return atomicfile.Write(file, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
+	return atomicfile.Write(file, []byte(text), atomicfile.Options{Follow: true, Mode: 0o644, Keep: true})
 }
 
 // A project is the content of a file.

@@ -84,14 +84,11 @@ func writeFile(path string, stored *data.Map) error {
 	if err != nil {
 		return err
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
 	return atomicfile.Write(path, text,
-		atomicfile.Options{Mode: 0o644, KeepMode: true, Sync: true, Prefix: ".grains-"})
+		atomicfile.Options{Follow: true, Mode: 0o644, KeepMode: true, Sync: true, Prefix: ".grains-"})
 }
 
 // refreshed refreshes the minion's grains after a change, and returns the result of the change.

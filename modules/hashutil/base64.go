@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode"
@@ -189,11 +188,8 @@ func (m *module) base64Decodefile(_ context.Context, a decodefileArgs) (any, err
 // followed. A path that is not a regular file is opened and written to, and a new file gets the
 // mode that the umask leaves.
 func put(path string, body []byte) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return os.WriteFile(path, body, 0o666)
 	}
-	return atomicfile.Write(path, body, atomicfile.Options{Keep: true})
+	return atomicfile.Write(path, body, atomicfile.Options{Follow: true, Keep: true})
 }

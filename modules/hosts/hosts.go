@@ -10,7 +10,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,11 +63,8 @@ func (m *module) write(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
 	if err := atomicfile.Write(file, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write the hosts file: %w", err)
 	}
 	return nil

@@ -49,14 +49,8 @@ func (d *document) fault(doing string, err error) error {
 
 // save writes the file. It follows a link.
 func (d *document) save() error {
-	path, err := filepath.EvalSymlinks(d.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		path, err = d.path, nil
-	}
-	if err == nil {
-		err = atomicfile.Write(path, []byte(d.text()), atomicfile.Options{Mode: 0o644, Keep: true})
-	}
-	if err != nil {
+	if err := atomicfile.Write(d.path, []byte(d.text()),
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return d.fault("write", err)
 	}
 	return nil

@@ -149,10 +149,7 @@ func (m *module) intoFile(layout string) error {
 		}
 		text += key + layout + "\n"
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Follow: true, Keep: true}); err != nil {
 		return loader.OSError(err)
 	}
 	return nil

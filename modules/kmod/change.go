@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -144,11 +143,8 @@ func (m *module) read() (string, error) {
 
 func (m *module) write(text string) error {
 	path := m.file()
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	if err := atomicfile.Write(path, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write the modules that are loaded at boot: %w", err)
 	}
 	return nil

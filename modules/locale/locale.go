@@ -288,9 +288,6 @@ func with(text, begin, line string) string {
 // edit changes the content of a file if change returns something different.
 func (m *module) edit(file string, change func(string) string) error {
 	path := m.at(file)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return loader.Execution("read %s: %w", file, err)
@@ -303,7 +300,7 @@ func (m *module) edit(file string, change func(string) string) error {
 		return loader.Execution("write %s: %w", file, err)
 	}
 	if err := atomicfile.Write(path, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write %s: %w", file, err)
 	}
 	return nil

@@ -8,7 +8,6 @@ package logrotate
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -333,12 +332,7 @@ func rewrite(file string, edit func(string) string) (bool, error) {
 	if text == string(src) {
 		return false, nil
 	}
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return false, loader.OSError(err)
-	}
-	if err := atomicfile.Write(file, []byte(text), atomicfile.Options{Keep: true}); err != nil {
+	if err := atomicfile.Write(file, []byte(text), atomicfile.Options{Follow: true, Keep: true}); err != nil {
 		return false, loader.OSError(err)
 	}
 	return true, nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -200,11 +199,8 @@ func (m *module) rmVfstab(ctx context.Context, a rmVfstabArgs) (any, error) {
 // write replaces the content of a file. It keeps the file's owners and mode, and follows a link.
 func (m *module) write(config, text string) error {
 	path := m.at(config)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	return atomicfile.Write(path, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true, Sync: true})
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true, Sync: true})
 }
 
 type setArgs struct {

@@ -58,10 +58,7 @@ func (m *module) read(file string) (string, error) {
 
 func (m *module) write(file, text string) error {
 	path := m.path(file)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Follow: true, Keep: true}); err != nil {
 		return loader.OSError(err)
 	}
 	return nil

@@ -267,11 +267,8 @@ func (m *module) write(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return loader.Execution("Could not write to file: %s: %w", file, err)
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
 	if err := atomicfile.Write(path, []byte(text),
-		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("Could not write to file: %s: %w", file, err)
 	}
 	return nil

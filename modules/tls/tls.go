@@ -189,17 +189,11 @@ func keyText(key crypto.Signer) (string, error) {
 // write writes a file. Symbolic links are followed, and the owner of an existing file stays. Files with
 // secrets are for their owner alone, also if others could read the old one.
 func (m *module) write(path string, text []byte, mode fs.FileMode) error {
-	place := m.reader.Path(path)
-	if real, err := filepath.EvalSymlinks(place); err == nil {
-		place = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return loader.OSError(err)
-	}
-	o := atomicfile.Options{Mode: mode, Keep: true}
+	o := atomicfile.Options{Follow: true, Mode: mode, Keep: true}
 	if mode == secret {
 		o.Own = func(f *os.File) error { return f.Chmod(secret) }
 	}
-	return loader.OSError(atomicfile.Write(place, text, o))
+	return loader.OSError(atomicfile.Write(m.reader.Path(path), text, o))
 }
 
 const (

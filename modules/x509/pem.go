@@ -3,10 +3,8 @@ package x509
 import (
 	"cmp"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,10 +144,5 @@ func (m *module) writePEM(text any, path string, overwrite bool, kind string) (a
 
 func (m *module) write(path, content string) error {
 	place := m.path(path)
-	if real, err := filepath.EvalSymlinks(place); err == nil {
-		place = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return atomicfile.Write(place, []byte(content), atomicfile.Options{Mode: 0o600, Keep: true})
+	return atomicfile.Write(place, []byte(content), atomicfile.Options{Follow: true, Mode: 0o600, Keep: true})
 }

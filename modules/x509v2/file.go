@@ -154,10 +154,5 @@ func (m *module) write(text any, path string, overwrite bool, kind string) (any,
 // place writes a file. An existing file keeps its owner and mode.
 func (m *module) place(path string, content []byte, mode fs.FileMode) error {
 	place := m.reader().Path(path)
-	if real, err := filepath.EvalSymlinks(place); err == nil {
-		place = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return atomicfile.Write(place, content, atomicfile.Options{Mode: mode, Keep: true})
+	return atomicfile.Write(place, content, atomicfile.Options{Follow: true, Mode: mode, Keep: true})
 }

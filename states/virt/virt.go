@@ -133,15 +133,9 @@ func (f file) write(text string) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
 	}
-	place := f.path
-	if real, err := filepath.EvalSymlinks(place); err == nil {
-		place = real
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	o := atomicfile.Options{Mode: f.mode, Keep: true}
+	o := atomicfile.Options{Follow: true, Mode: f.mode, Keep: true}
 	if f.mode == secret {
 		o.Own = func(f *os.File) error { return f.Chmod(secret) }
 	}
-	return atomicfile.Write(place, []byte(text), o)
+	return atomicfile.Write(f.path, []byte(text), o)
 }
