@@ -45,6 +45,7 @@ func (c *Cluster) probe(server string) error {
 	}
 	o.Servers = []string{server}
 	o.AllowReconnect = false
+	o.IgnoreDiscoveredServers = true // else another server, of which this one tells, stands in for it
 	o.DisconnectedErrCB, o.ReconnectedCB, o.AsyncErrorCB = nil, nil, nil
 	nc, err := o.Connect()
 	if errors.Is(err, nats.ErrNoServers) {

@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/brineproject/brine/internal/test/freeport"
 	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/testnats"
 )
 
 // TestUnusableServersAreNamed joins with two addresses at which nothing listens, and then with nothing else.
@@ -51,6 +53,30 @@ func TestUnusableServersAreNamed(t *testing.T) {
 			t.Errorf("without a server: %v", err)
 		}
 	}
+}
+
+// TestAServerThatRefusesTheLoginIsNamed joins while one of three servers demands another password. That server tells
+// clients of the others before it refuses them.
+func TestAServerThatRefusesTheLoginIsNamed(t *testing.T) {
+	s := newSite(t, testnats.Options{Nodes: 3, User: "u", Password: "good"})
+	log, said := logtest.NewNullLogger()
+	s.o.Log, s.o.Member = log, "a"
+	s.o.User, s.o.Password = "u", "good"
+	s.servers.SetPassword(t, s.servers.Nodes[2], "other")
+	c, err := Open(patiently(t), s.o)
+	must(t, err)
+	defer c.Close()
+	found := c.unreachable(s.o.Servers)
+	if len(found) != 1 || !errors.Is(found[s.o.Servers[2]], nats.ErrAuthorization) {
+		t.Errorf("servers that cannot be used: %v", found)
+	}
+	c.warnOfUnreachable(t.Context(), time.Millisecond)
+	for _, e := range said.AllEntries() {
+		if strings.Contains(e.Message, "cannot be used") {
+			return
+		}
+	}
+	t.Error("the log does not name the server")
 }
 
 // TestKeyOfAnotherUser gives the key of a master that runs as root to a user who is not.

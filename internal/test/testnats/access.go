@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,18 @@ func (c *Cluster) access(t testing.TB) string {
 		text += c.tokens(t)
 	}
 	return text
+}
+
+// SetPassword makes one node demand another password than the others. It starts anew.
+func (c *Cluster) SetPassword(t testing.TB, n *Node, password string) {
+	t.Helper()
+	text, err := os.ReadFile(n.config)
+	must(t, err)
+	n.Kill(t)
+	write(t, n.config, strings.Replace(string(text), fmt.Sprintf("password: %q", c.o.Password),
+		fmt.Sprintf("password: %q", password), 1))
+	n.Restart(t)
+	c.Wait(t)
 }
 
 func (c *Cluster) certificates(t testing.TB) string {
