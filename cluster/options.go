@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -196,7 +197,7 @@ func Parse(v any) (Options, error) {
 	r := &reader{m: m}
 	o := Options{
 		Servers:           r.servers(),
-		Name:              r.text("name"),
+		Name:              cmp.Or(r.text("name"), defaultName),
 		Member:            r.text("member"),
 		Domain:            r.text("domain"),
 		Credentials:       r.path(wordCredentials),

@@ -80,15 +80,10 @@ type member struct {
 // inCluster reports whether a master is to be in a cluster: the option cluster is set, and nobody has
 // made the master leave (salt-run cluster.leave).
 func inCluster(cfg *config.Master, log logrus.FieldLogger) (bool, error) {
-	if cfg.Cluster == nil {
-		dir := filepath.Join(cfg.CacheDir, memberDir)
-		if _, err := os.Stat(dir); err == nil {
-			log.Errorf("%s has the data of a member of a cluster, but the option cluster is not set: this master works "+
-				"alone. If that is meant, remove the directory", dir)
-		}
-		return false, nil
-	}
 	since, left, err := runnercluster.MarkIn(cfg.CacheDir).Since()
+	if cfg.Cluster == nil {
+		return false, errors.Join(err, noCluster(filepath.Join(cfg.CacheDir, memberDir), left))
+	}
 	if left {
 		log.Warnf("This master has left its cluster, with salt-run cluster.leave at %s: it works alone, from its own "+
 			"files. salt-run cluster.join and a restart bring it back", since.UTC().Format(time.RFC3339))
@@ -114,6 +109,9 @@ func (m *Master) joinCluster(ctx context.Context, p *parts) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
+	if err := sameCluster(c.dir, o.Name); err != nil {
+		return err
+	}
 	joining, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
 	p.log.Infof("Joining the cluster as %s", o.Member)
@@ -121,6 +119,9 @@ func (m *Master) joinCluster(ctx context.Context, p *parts) error {
 		return &config.About{Option: "cluster", Err: err}
 	}
 	m.closers = append(m.closers, c.end)
+	if err := noteCluster(c.dir, o.Name); err != nil {
+		return err
+	}
 	c.shared = &sharedSecrets{base: p.base, values: c.c.Values(cluster.Secrets), dir: p.cfg.PKIDir,
 		identity: c.c.Publications().Identity}
 	c.roster = newRoster(c)
