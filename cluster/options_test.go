@@ -43,7 +43,7 @@ cluster:
 		t.Errorf("Parse = %+v, want %+v", got, want)
 	}
 	got, err = parse(t, "cluster: {servers: nats://a, key: /k}")
-	if err != nil || !reflect.DeepEqual(got, Options{Servers: []string{"nats://a"}, KeyFile: "/k"}) {
+	if err != nil || !reflect.DeepEqual(got, Options{Servers: []string{"nats://a"}, Name: "salt", KeyFile: "/k"}) {
 		t.Errorf("the least: %+v, %v", got, err)
 	}
 }
