@@ -84,10 +84,19 @@ type streamer interface {
 const (
 	// conflictPause is the first pause after a conflict that does not say with what; it doubles.
 	conflictPause = 5 * time.Millisecond
-	// conflictTime is how long such conflicts count as doubtful. A server that leads no more learns of it
-	// within that time.
+	// conflictTime is how long such conflicts count as doubtful, at most: half of the time that is left for a
+	// write is for what its caller does about a conflict. A server that leads no more learns of it within that time.
 	conflictTime = 3 * time.Second
 )
+
+// doubtsUntil returns until when conflicts count as doubtful if the first of them comes now.
+func doubtsUntil(ctx context.Context) time.Time {
+	limit := conflictTime
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/2)
+	}
+	return time.Now().Add(limit)
+}
 
 // persist sends a message until it is acknowledged, refused, or ctx ends. While a stream changes its
 // leader, the former one may take an order, too, and refuse what the new one stores; whose answer comes
@@ -95,17 +104,17 @@ const (
 func persist(ctx context.Context, c streamer, w write) stored {
 	uncertain := false // an attempt may have been stored although its answer says otherwise or is lost
 	first := w.id
-	var since, doubtful time.Time // when the message was under way, and when conflicts became doubtful
+	var since, doubts time.Time // when the message was under way, and until when conflicts are doubtful
 	for wait, again := pause, conflictPause; ; {
 		sequence, repeated, err := c.attempt(ctx, w)
 		next := wait
 		switch {
-		case isDoubtful(err, w) && (doubtful.IsZero() || time.Since(doubtful) < conflictTime):
-			if doubtful.IsZero() {
-				doubtful = time.Now()
+		case isDoubtful(err, w) && (doubts.IsZero() || time.Now().Before(doubts)):
+			if doubts.IsZero() {
+				doubts = doubtsUntil(ctx)
 			}
 			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-			next, again = again, min(2*again, longestPause)
+			next, again = min(again, max(conflictPause, time.Until(doubts))), min(2*again, longestPause)
 		case errors.Is(err, ErrConflict) && uncertain:
 			// The servers know their latest messages by id, and look for a repetition first. This one may have
 			// forgotten it at a restart.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -81,4 +82,19 @@ func TestALostAcknowledgementIsNoConflict(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAConflictIsKnownBeforeTheDeadline: the record of a member that was stopped for a minute is gone, and the
+// member has the time of one heartbeat to learn that, and to write another record.
+func TestAConflictIsKnownBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), lostAfter)
+		defer cancel()
+		revision := uint64(7)
+		s := persist(ctx, &scripted{t: t, forever: wrong(0)}, write{id: "own", expect: &revision})
+		end, _ := ctx.Deadline()
+		if left := time.Until(end); !errors.Is(s.err, ErrConflict) || left < lostAfter/3 {
+			t.Errorf("%v with %v left, want %v with a third of %v", s.err, left, ErrConflict, lostAfter)
+		}
+	})
 }
