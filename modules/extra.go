@@ -62,6 +62,7 @@ import (
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
+	"github.com/brineproject/brine/modules/saltcheck"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/slack"
 	"github.com/brineproject/brine/modules/smtp"
@@ -147,6 +148,7 @@ func extra(render.Brought) []loader.Plugin {
 		rhip.Plugin(),
 		rpm.Plugin(),
 		rvm.Plugin(),
+		saltcheck.Plugin(),
 		selinux.Plugin(),
 		slack.Plugin(),
 		smtp.Plugin(),
