@@ -59,8 +59,7 @@ func dict(v any) (*data.Map, error) {
 	for i, e := range list {
 		pair, err := loader.Elements(e)
 		if err != nil {
-			return nil, loader.TypeError(
-				"cannot convert dictionary update sequence element #%d to a sequence", i)
+			return nil, err
 		}
 		if len(pair) != 2 {
 			return nil, loader.Exception("ValueError",

@@ -258,7 +258,7 @@ func (c *checker) call(ctx context.Context, fun string, test *data.Map) (any, er
 	if v := test.Value("args"); data.Truth(v) {
 		var err error
 		if args, err = loader.Elements(v); err != nil {
-			return nil, loader.TypeError("the args of a test must be a list, not %s",
+			return nil, loader.TypeError("Value after * must be an iterable, not %s",
 				loader.TypeName(v))
 		}
 	}

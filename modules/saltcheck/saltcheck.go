@@ -7,7 +7,8 @@
 // Differences from Salt: tests are called on the minion as it is, so they see its pillar and its
 // file server; Salt calls them on a new minion without a master. The files of a state are loaded in
 // the order of their paths. saltcheck_parallel has no effect on tests that apply states. The order
-// of keys in dictionaries never counts.
+// of keys in dictionaries never counts. An environment without states has no state without tests,
+// where Salt counts one without a name.
 package saltcheck
 
 import (
@@ -211,11 +212,7 @@ func (m *module) topStates(ctx context.Context, saltenv string) ([]string, error
 	if !ok {
 		return nil, loader.Execution("the top file cannot be used: %s", data.Str(v))
 	}
-	names, ok := top.Get(saltenv)
-	if !ok {
-		return nil, loader.Exception("KeyError", "%s", data.Repr(saltenv))
-	}
-	list, err := loader.ResultAs[[]any]("state.show_top", names)
+	list, err := loader.ResultAs[[]any]("state.show_top", top.Value(saltenv))
 	if err != nil {
 		return nil, fmt.Errorf("environment %s: %w", saltenv, err)
 	}

@@ -64,7 +64,7 @@ func timeless(v any) any {
 }
 
 // TestCalls compares results and return codes with those of Salt 3006.18, whose durations are
-// replaced.
+// replaced. brine_error is an error for which Brine has another text.
 func TestCalls(t *testing.T) {
 	srv, err := filepath.Abs("testdata/srv")
 	if err != nil {
@@ -80,13 +80,18 @@ func TestCalls(t *testing.T) {
 	}
 	r := minion(t, srv)
 	for _, c := range vectors.Cases(t, list.([]any)) {
-		c.Only("fun", "args", "kwargs", "value", "retcode", "error")
+		c.Only("fun", "args", "kwargs", "value", "retcode", "error",
+			"brine_error")
 		job := &loader.Context{}
 		ctx := loader.WithContext(t.Context(), job)
 		said := c.Text("fun") + " " + data.Repr(c.List("args")) + " " + data.Repr(c.Object("kwargs"))
 		got, err := r.Invoke(ctx, c.Text("fun"), c.List("args"), c.Object("kwargs"))
 		if c.Has("error") {
-			if want := c.Text("error"); calls.Text(err) != want {
+			want := c.Text("error")
+			if c.Has("brine_error") {
+				want = c.Text("brine_error")
+			}
+			if calls.Text(err) != want {
 				t.Errorf("%s = %s, error %q, want %q", said, data.Repr(got), calls.Text(err), want)
 			}
 			continue
@@ -98,6 +103,16 @@ func TestCalls(t *testing.T) {
 		if n, _ := loader.Int(code); code != nil && n != int64(c.Int("retcode")) || code == nil && c.Int("retcode") != 0 {
 			t.Errorf("%s: return code %v, want %d", said, code, c.Int("retcode"))
 		}
+	}
+}
+
+// TestNoStates checks the tests of an environment to which the top file assigns no states.
+func TestNoStates(t *testing.T) {
+	r := minion(t, "testdata/srv")
+	got, err := r.Invoke(t.Context(), "saltcheck.run_highstate_tests", nil, data.NewMap("saltenv", "dev"))
+	want := "[{'TEST RESULTS': {'Execution Time': 0.0, 'Passed': 0, 'Failed': 0, 'Skipped': 0, 'Missing Tests': 0}}]"
+	if text := data.Repr(got); err != nil || text != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
 	}
 }
 

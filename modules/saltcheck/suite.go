@@ -98,13 +98,12 @@ func (s *suite) fetch(ctx context.Context, sls string) ([]string, error) {
 }
 
 // directories returns the directories in which tests of an SLS can be, longest first
-// (StateTestLoader._generate_sls_path).
+// (StateTestLoader._generate_sls_path). As in Salt, tests at the top of the tree are not found.
 func (s *suite) directories(sls string) []string {
 	parts := strings.Split(sls, ".")
-	dirs := []string{
-		path.Join(path.Join(parts...), s.location),
-		path.Join(path.Join(parts[:len(parts)-1]...), s.location),
-		path.Join(parts[0], s.location),
+	dirs := []string{path.Join(path.Join(parts...), s.location), path.Join(parts[0], s.location)}
+	if len(parts) > 1 {
+		dirs = append(dirs, path.Join(path.Join(parts[:len(parts)-1]...), s.location))
 	}
 	slices.SortStableFunc(dirs, func(a, b string) int { return len(b) - len(a) })
 	return slices.Compact(dirs)
