@@ -138,6 +138,7 @@ func extra(render.Brought) []loader.Plugin {
 		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
+		postgres.Clusters(),
 		ps.Plugin(),
 		pyenv.Plugin(),
 		quota.Plugin(),
