@@ -1,8 +1,8 @@
 // Package ini is Salt's module ini: it reads and edits ini files (salt/modules/ini_manage.py).
 //
 // In a written file each separator has a space on both sides, unless no_spaces is set. Options
-// precede nested sections, and each section is preceded by an empty line. Comments, empty lines and lines that are not options
-// stay in place. A new option replaces a comment that contains it.
+// precede nested sections, and each section is preceded by an empty line. Comments, empty lines and
+// lines that are not options stay in place. A new option replaces a comment that contains it.
 //
 // Differences from Salt: a file is written only if its content changes, atomically, and keeps its
 // owner and attributes; a file that cannot be read is an error in test mode, too; an indented line

@@ -23,8 +23,7 @@ func Clusters() loader.Plugin {
 
 func newClusters(env *loader.Env) (*loader.Module, error) {
 	if _, err := exec.LookPath("pg_createcluster"); err != nil {
-		return nil, errors.New(
-			"postgres execution module not loaded: pg_createcluste command not found.")
+		return nil, errors.New("postgres execution module not loaded: pg_createcluste command not found.") //nolint:staticcheck // Salt's text
 	}
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{

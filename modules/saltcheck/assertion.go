@@ -156,7 +156,9 @@ func (j *judgement) status(ctx context.Context, name string, expected, returned 
 	case name == "assertNotEmpty":
 		return "Fail: " + k.fail, nil
 	}
-	return "Fail: " + fmt.Sprintf(k.fail+"%[3]s", data.ClassText(expected), data.ClassText(shown), ""), nil
+	// each text uses the last argument, so that none of them counts as extra
+	text := fmt.Sprintf(k.fail+"%[3]s", data.ClassText(expected), data.ClassText(shown), "")
+	return "Fail: " + text, nil
 }
 
 // describe adds the call and the comparison to the result of an assertion.

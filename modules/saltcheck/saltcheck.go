@@ -49,7 +49,7 @@ type runTestArgs struct {
 //
 // CLI Example:
 //
-//	salt '*' saltcheck.run_test test='{"module_and_function": "test.echo", "args": ["hello"], "assertion": "assertEqual", "expected_return": "hello"}'
+//	salt '*' saltcheck.run_test test='{"module_and_function": "test.true", "assertion": "assertTrue"}'
 func (m *module) runTest(ctx context.Context, a runTestArgs) (any, error) {
 	test, _ := a.Kwargs.Value("test").(*data.Map)
 	if test.Len() == 0 {

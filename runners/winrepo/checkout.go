@@ -2,7 +2,7 @@ package winrepo
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git's name of a content
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"io"
@@ -128,7 +128,7 @@ func hashOf(root *os.Root, name string) (h mirror.Hash, err error) {
 	if err != nil {
 		return h, err
 	}
-	sum := sha1.New() //nolint:gosec // git's name of a content
+	sum := sha1.New()
 	fmt.Fprintf(sum, "blob %d\x00", info.Size())
 	if _, err := io.Copy(sum, f); err != nil {
 		return h, err

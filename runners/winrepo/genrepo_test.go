@@ -121,11 +121,11 @@ func TestGenrepo(t *testing.T) {
 func TestGenrepoOfOddDefinitions(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: {3: {full_name: A}, '1': {full_name: B}, 2.50: {full_name: C}}": "{'repo': {'a': {'1': {'full_name': 'B'}, '3': {'full_name': 'A'}, '2.5': {'full_name': 'C'}}}, 'name_map': {'A': 'a', 'B': 'a', 'C': 'a'}}",
-		"a: {'1': {installer: x}}\nb: {'1': {full_name: B}}":                 "{'repo': {'a': {'1': {'installer': 'x'}}, 'b': {'1': {'full_name': 'B'}}}, 'name_map': {'B': 'b'}}",
-		"a: {'1': {full_name: [x]}}":                                         "{'repo': {'a': {'1': {'full_name': ['x']}}}, 'name_map': {}}",
-		"a: text\nb: {'1': {full_name: B}}":                                  "{'repo': {'b': {'1': {'full_name': 'B'}}}, 'name_map': {'B': 'b'}}",
-		"[a, b]": "{}",
-		"":       "{}",
+		"a: {'1': {installer: x}}\nb: {'1': {full_name: B}}":                "{'repo': {'a': {'1': {'installer': 'x'}}, 'b': {'1': {'full_name': 'B'}}}, 'name_map': {'B': 'b'}}",
+		"a: {'1': {full_name: [x]}}":                                        "{'repo': {'a': {'1': {'full_name': ['x']}}}, 'name_map': {}}",
+		"a: text\nb: {'1': {full_name: B}}":                                 "{'repo': {'b': {'1': {'full_name': 'B'}}}, 'name_map': {'B': 'b'}}",
+		"[a, b]":                                                            "{}",
+		"":                                                                  "{}",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "x.sls"), []byte(text), 0o644); err != nil {

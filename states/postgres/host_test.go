@@ -40,7 +40,9 @@ func (h *host) plugin() loader.Plugin {
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("user_exists", has(h.dirs)),
 			loader.F("cluster_exists", has(h.clusters)),
-			loader.F("cluster_list", func(context.Context, hostArgs) (any, error) { return h.clusters.Clone(), nil }),
+			loader.F("cluster_list", func(context.Context, hostArgs) (any, error) {
+				return h.clusters.Clone(), nil
+			}),
 			loader.F("cluster_create", h.create),
 			loader.F("cluster_remove", h.remove),
 			loader.F("datadir_exists", has(h.dirs)),
