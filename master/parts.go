@@ -423,6 +423,7 @@ func newControl(p *parts) (*control, error) {
 			Locks:     p.files.Server,
 			Pillar:    p.compiler,
 			GitPillar: gitpillar.Among(p.o.Sources),
+			Render:    p.functions.render,
 			Cluster:   p.member.asMember(),
 		})
 	}

@@ -29,7 +29,11 @@ func TestSignaturesMatchSalt(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]signatures.Line{}
+	_, noClusters := exec.LookPath("pg_createcluster")
 	for _, line := range lines {
+		if noClusters != nil && strings.HasPrefix(line.Name, "postgres.cluster_") {
+			continue // the functions of that program are not there without it
+		}
 		module, _, _ := strings.Cut(line.Name, ".")
 		want[module] = append(want[module], line)
 	}

@@ -62,6 +62,7 @@ import (
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
+	"github.com/brineproject/brine/modules/saltcheck"
 	"github.com/brineproject/brine/modules/selinux"
 	"github.com/brineproject/brine/modules/slack"
 	"github.com/brineproject/brine/modules/smtp"
@@ -137,6 +138,7 @@ func extra(render.Brought) []loader.Plugin {
 		pecl.Plugin(),
 		pip.Plugin(),
 		postgres.Plugin(),
+		postgres.Clusters(),
 		ps.Plugin(),
 		pyenv.Plugin(),
 		quota.Plugin(),
@@ -147,6 +149,7 @@ func extra(render.Brought) []loader.Plugin {
 		rhip.Plugin(),
 		rpm.Plugin(),
 		rvm.Plugin(),
+		saltcheck.Plugin(),
 		selinux.Plugin(),
 		slack.Plugin(),
 		smtp.Plugin(),

@@ -114,7 +114,7 @@ func (h *host) load() error {
 	sources := stdsources.Sources()
 	needs.GitPillar = gitpillar.Among(sources)
 	h.pillars = newPillars(h.r, *h.env, found, brought.Renderers, sources, pillars)
-	needs.Pillar = h.pillars
+	needs.Pillar, needs.Render = h.pillars, brought
 	if h.runners, err = h.shelf("runners", h.env, stdrunners.Plugins(needs)); err != nil {
 		return err
 	}

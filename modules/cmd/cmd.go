@@ -50,7 +50,7 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	c := commands{env, q, runner{env, e, logins{env, shell, u, e}, u, engine}}
 	i := interpreters{env, e}
 	return &loader.Module{Funcs: []loader.Func{
-		q.function("run", runParams, c.run).fix("stderr", twiceRun),
+		q.function("run", runParams, c.run).with("redirect_stderr", true).fix("stderr", twiceRun),
 		q.function("shell", shellParams, c.shellLine).fix("stderr", twiceRun),
 		q.function("run_stdout", stdoutParams, c.runStdout),
 		q.function("run_stderr", stdoutParams, c.runStderr),
@@ -100,7 +100,7 @@ type commands struct {
 	runner   runner
 }
 
-// run runs a command and returns its output, standard error mixed in.
+// run runs a command and returns its output, with standard error unless redirect_stderr is False.
 //
 // The line goes through the shell if it comes from the command line. A command of another module is
 // split into words and run without a shell, unless python_shell is True. Arguments:
@@ -127,6 +127,7 @@ type commands struct {
 //	ignore_retcode    True: a return code other than 0 is no failure
 //	saltenv           environment for the template
 //	use_vt            show the output as it comes; here the command has no terminal all the same
+//	redirect_stderr   False: leave standard error out of the output
 //	bg                True: do not wait
 //	password          of the user; for Windows
 //	encoded_cmd       the command is encoded, for PowerShell
@@ -148,7 +149,8 @@ func (m commands) run(ctx context.Context, a *arguments) (any, error) {
 // runText is run for a complete request.
 func (m commands) runText(ctx context.Context, a *arguments, r *request) (any, error) {
 	given := r.cmd
-	r.merge = true
+	v, ok := a.values.Get("redirect_stderr")
+	r.merge = !ok || data.Truth(v)
 	o, err := m.runner.execute(ctx, r)
 	if err != nil {
 		return nil, err

@@ -778,3 +778,27 @@ func BenchmarkRunOutput64MB(b *testing.B) {
 		}
 	}
 }
+
+// TestRedirectStderr checks that cmd.run leaves standard error out on request, and so does cmd.shell,
+// which passes the keyword on.
+func TestRedirectStderr(t *testing.T) {
+	r := newRegistry(t, &loader.Env{})
+	for _, fun := range []string{"cmd.run", "cmd.shell"} {
+		for _, c := range []struct {
+			kwargs *data.Map
+			want   string
+		}{
+			{data.NewMap("python_shell", true), "outerr"},
+			{data.NewMap("python_shell", true, "redirect_stderr", true), "outerr"},
+			{data.NewMap("python_shell", true, "redirect_stderr", false), "out"},
+		} {
+			if fun == "cmd.shell" {
+				c.kwargs.Delete("python_shell")
+			}
+			got, err := r.Invoke(t.Context(), fun, []any{"printf out; printf err >&2"}, c.kwargs)
+			if err != nil || got != c.want {
+				t.Errorf("%s %s = %v, %v, want %q", fun, data.Repr(c.kwargs), got, err, c.want)
+			}
+		}
+	}
+}

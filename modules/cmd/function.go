@@ -13,8 +13,8 @@ import (
 // given by keyword.
 const (
 	runParams = "cmd cwd stdin runas group shell python_shell env clean_env template rstrip umask output_encoding " +
-		"output_loglevel log_callback hide_output timeout reset_system_locale ignore_retcode saltenv use_vt bg password " +
-		"encoded_cmd raise_err prepend_path success_retcodes success_stdout success_stderr"
+		"output_loglevel log_callback hide_output timeout reset_system_locale ignore_retcode saltenv use_vt redirect_stderr " +
+		"bg password encoded_cmd raise_err prepend_path success_retcodes success_stdout success_stderr"
 	shellParams = "cmd cwd stdin runas group shell env clean_env template rstrip umask output_encoding output_loglevel " +
 		"log_callback hide_output timeout reset_system_locale ignore_retcode saltenv use_vt bg password prepend_path " +
 		"success_retcodes success_stdout success_stderr"

@@ -16,15 +16,22 @@ import (
 type document struct {
 	name, path string
 	root       *section
+	charset    charset
+	read       string // content of the file
 }
 
 // open reads a file. A missing file is an empty document.
-func (m *module) open(name, separator string) (*document, error) {
-	s, err := newSyntax(separator)
+func (m *module) open(name string, f format) (*document, error) {
+	s, err := newSyntax(f.Separator)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{name: name, path: filepath.Join(m.env.Root, name), root: newSection("", s)}
+	charset, err := charsetOf(f.Encoding)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{name: name, path: filepath.Join(m.env.Root, name), root: newSection("", s),
+		charset: charset}
 	text, err := os.ReadFile(d.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -32,10 +39,12 @@ func (m *module) open(name, separator string) (*document, error) {
 	case err != nil:
 		return nil, d.fault("open", err)
 	}
-	if _, err := loader.Text(text); err != nil {
+	content, err := charset.decode(text)
+	if err != nil {
 		return nil, err
 	}
-	d.root, err = s.parse(string(text))
+	d.read = content
+	d.root, err = s.parse(content)
 	return d, err
 }
 
@@ -49,7 +58,11 @@ func (d *document) fault(doing string, err error) error {
 
 // save writes the file. It follows a link.
 func (d *document) save() error {
-	if err := atomicfile.Write(d.path, []byte(d.text()),
+	raw, err := d.charset.encode(d.text())
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(d.path, raw,
 		atomicfile.Options{Follow: true, Mode: 0o644, Keep: true}); err != nil {
 		return d.fault("write", err)
 	}

@@ -1,12 +1,13 @@
 // Package ini is Salt's module ini: it reads and edits ini files (salt/modules/ini_manage.py).
 //
-// In a written file each separator has a space on both sides, options precede nested sections, and
-// each section is preceded by an empty line. Comments, empty lines and lines that are not options
-// stay in place. A new option replaces a comment that contains it.
+// In a written file each separator has a space on both sides, unless no_spaces is set. Options
+// precede nested sections, and each section is preceded by an empty line. Comments, empty lines and
+// lines that are not options stay in place. A new option replaces a comment that contains it.
 //
 // Differences from Salt: a file is written only if its content changes, atomically, and keeps its
 // owner and attributes; a file that cannot be read is an error in test mode, too; an indented line
-// at the beginning of a section is an option, but Salt drops it.
+// at the beginning of a section is an option, but Salt drops it; no_spaces counts for all sections,
+// but in Salt only for new ones and for options above all sections.
 package ini
 
 import (
@@ -36,10 +37,18 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
+// A format says how a file is read.
+type format struct {
+	Separator string
+	Encoding  any
+}
+
 type setArgs struct {
 	FileName  string
 	Sections  *data.Map `default:"None"`
 	Separator string    `default:"'='"`
+	Encoding  any       `default:"None"`
+	NoSpaces  bool      `default:"False"`
 }
 
 // setOption sets options in a file, and creates the file if it does not exist. It returns the
@@ -57,19 +66,28 @@ type setArgs struct {
 //
 //	The separator between an option and its value.
 //
+// encoding : None
+//
+//	The encoding of the file by its name in Python, such as utf-16 or latin-1; None is UTF-8.
+//
+// no_spaces : False
+//
+//	Write all options of the file without spaces around the separator, also if none changes.
+//
 // CLI Example:
 //
 //	salt '*' ini.set_option /path/to/ini '{section_foo: {key: value}}'
 func (m *module) setOption(_ context.Context, a setArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}
+	d.root.syntax.tight = a.NoSpaces
 	changes, err := d.root.update(a.Sections)
 	if err != nil {
 		return nil, err
 	}
-	if changes.Len() == 0 {
+	if changes.Len() == 0 && (!a.NoSpaces || d.text() == d.read) {
 		return changes, nil
 	}
 	return changes, d.save()
@@ -80,6 +98,7 @@ type optionArgs struct {
 	Section   any
 	Option    any
 	Separator string `default:"'='"`
+	Encoding  any    `default:"None"`
 }
 
 // getOption returns the value of an option, or None if there is none. Without a section it reads
@@ -89,7 +108,7 @@ type optionArgs struct {
 //
 //	salt '*' ini.get_option /path/to/ini section_name option_name
 func (m *module) getOption(_ context.Context, a optionArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +126,7 @@ func (m *module) getOption(_ context.Context, a optionArgs) (any, error) {
 //
 //	salt '*' ini.remove_option /path/to/ini section_name option_name
 func (m *module) removeOption(_ context.Context, a optionArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +145,7 @@ type sectionArgs struct {
 	FileName  string
 	Section   any
 	Separator string `default:"'='"`
+	Encoding  any    `default:"None"`
 }
 
 // getSection returns the options of a section with their values. It returns an empty dictionary if
@@ -135,7 +155,7 @@ type sectionArgs struct {
 //
 //	salt '*' ini.get_section /path/to/ini section_name
 func (m *module) getSection(_ context.Context, a sectionArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +169,7 @@ func (m *module) getSection(_ context.Context, a sectionArgs) (any, error) {
 //
 //	salt '*' ini.remove_section /path/to/ini section_name
 func (m *module) removeSection(_ context.Context, a sectionArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +187,7 @@ func (m *module) removeSection(_ context.Context, a sectionArgs) (any, error) {
 type iniArgs struct {
 	FileName  string
 	Separator string `default:"'='"`
+	Encoding  any    `default:"None"`
 }
 
 // getIni returns all sections of a file with their options, and the options above them.
@@ -175,7 +196,7 @@ type iniArgs struct {
 //
 //	salt '*' ini.get_ini /path/to/ini
 func (m *module) getIni(_ context.Context, a iniArgs) (any, error) {
-	d, err := m.open(a.FileName, a.Separator)
+	d, err := m.open(a.FileName, format{a.Separator, a.Encoding})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package ini
 
 import (
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -43,6 +44,60 @@ func TestCalls(t *testing.T) {
 	for _, c := range vectors.Cases(t, list.([]any)) {
 		c.Only("fun", "args", "kwargs", "before", "after", "value", "error")
 		checkCase(t, c)
+	}
+}
+
+// TestEncodings compares with Salt 3006.18: testdata/encodings.json has results, or the classes of
+// exceptions, and the files before and after in hex. Where Salt fails, our module leaves the file as
+// it is.
+func TestEncodings(t *testing.T) {
+	src, err := os.ReadFile("testdata/encodings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := vectors.Decode(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range vectors.Cases(t, list.([]any)) {
+		c.Only("fun", "args", "kwargs", "before", "after", "value", "error")
+		r, path := registry(t)
+		before, there := c.Map.Value("before").(string)
+		if there {
+			if err := os.WriteFile(path, c.Hex("before"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := call(t, r, c)
+		if c.Has("error") {
+			class, _, _ := strings.Cut(calls.Text(err), ":")
+			if now := hex.EncodeToString([]byte(content(t, path))); class != c.Text("error") || now != before {
+				t.Errorf("%s: %s, %v, file %s", data.Repr(c.Map), data.Repr(got), err, now)
+			}
+			continue
+		}
+		if err != nil || !data.Equal(got, c.Value("value")) {
+			t.Errorf("%s\ngives %s, %v", data.Repr(c.Map), data.Repr(got), err)
+		}
+		if now := hex.EncodeToString([]byte(content(t, path))); now != c.Text("after") {
+			t.Errorf("%s\nleaves %s", data.Repr(c.Map), now)
+		}
+	}
+}
+
+// TestNoSpacesEverywhere checks that no_spaces counts for sections that were there before, as Salt's
+// documentation says.
+func TestNoSpacesEverywhere(t *testing.T) {
+	r, path := registry(t)
+	if err := os.WriteFile(path, []byte("a = 1\n\n[s]\nb = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err := r.Invoke(t.Context(), "ini.set_option", []any{file, data.NewMap("s", data.NewMap("c", "3"))},
+			data.NewMap("no_spaces", true))
+		if want := "a=1\n\n[s]\nb=2\nc=3\n"; err != nil || content(t, path) != want {
+			t.Errorf("left %q, %v, want %q", content(t, path), err, want)
+		}
 	}
 }
 
@@ -186,6 +241,31 @@ func FuzzParse(f *testing.F) {
 		once := (&document{root: root}).text()
 		if len(once) > 4*len(content)*(2+len(separator))+64 {
 			t.Fatalf("%d bytes become %d", len(content), len(once))
+		}
+	})
+}
+
+// What a charset decodes it encodes to the same bytes, but for byte order marks.
+func FuzzCharsets(f *testing.F) {
+	f.Add([]byte("a = \xfc\n"), uint8(2))
+	f.Add([]byte("\xff\xfea\x00"), uint8(4))
+	f.Fuzz(func(t *testing.T, raw []byte, n uint8) {
+		names := []string{"utf-8", "utf-8-sig", "latin-1", "ascii", "utf-16", "utf-16-le", "utf-16-be",
+			"cp1252", "iso8859-15"}
+		c, err := charsetOf(names[int(n)%len(names)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.decode(raw)
+		if err != nil {
+			return
+		}
+		back, err := c.encode(text)
+		if err != nil {
+			t.Fatalf("%q cannot be encoded again: %v", text, err)
+		}
+		if again, err := c.decode(back); err != nil || again != text {
+			t.Fatalf("%q becomes %q, %v", text, again, err)
 		}
 	})
 }

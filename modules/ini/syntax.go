@@ -22,6 +22,7 @@ var (
 type syntax struct {
 	separator string
 	line      *regexp.Regexp
+	tight     bool // write no spaces around the separator
 }
 
 func newSyntax(separator string) (*syntax, error) {
@@ -34,15 +35,19 @@ func newSyntax(separator string) (*syntax, error) {
 		return nil, loader.Invocation("the separator %q of an ini file cannot be used: %w",
 			separator, err)
 	}
-	return &syntax{separator, line}, nil
+	return &syntax{separator: separator, line: line}, nil
 }
 
 // between returns the text to write between an option and its value.
 func (s *syntax) between() string {
-	if s.separator == " " {
+	sign := strings.TrimSpace(s.separator)
+	switch {
+	case strings.Trim(s.separator, " ") == "":
 		return " "
+	case s.tight:
+		return sign
 	}
-	return " " + s.separator + " "
+	return " " + sign + " "
 }
 
 // An option is a line with a separator.

@@ -107,7 +107,7 @@ type keywords struct {
 //
 //	Set to False to keep the pillar.
 //
-// clean_pillar_cache : True
+// clean_pillar_cache : False
 //
 //	Do not use the pillar in the master's cache, if pillar_cache is on.
 //
@@ -115,7 +115,7 @@ type keywords struct {
 //
 //	salt '*' saltutil.refresh_grains
 func (m refreshes) refreshGrains(ctx context.Context, a keywords) (any, error) {
-	withPillar, clean := true, any(true)
+	withPillar, clean := true, any(false)
 	invalid := &data.Map{}
 	for k, v := range a.Options.All() {
 		switch name := data.Str(k); {

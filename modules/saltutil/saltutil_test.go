@@ -381,9 +381,9 @@ func TestRefresh(t *testing.T) {
 		{"refresh_modules", "True", "module_refresh {}"},
 		{"refresh_modules async=False", "True", "module_refresh {'notify': True}, waited for " +
 			modulesRefreshed},
-		{"refresh_grains", "True", "pillar_refresh {'clean_cache': True}"},
+		{"refresh_grains", "True", "pillar_refresh {'clean_cache': False}"},
 		{"refresh_grains refresh_pillar=False", "True", "module_refresh {}"},
-		{"refresh_grains clean_pillar_cache=False", "True", "pillar_refresh {'clean_cache': False}"},
+		{"refresh_grains clean_pillar_cache=True", "True", "pillar_refresh {'clean_cache': True}"},
 		{"refresh_grains foo=1 bar=x",
 			`"ERROR executing 'saltutil.refresh_grains': The following keyword arguments are not valid: foo=1, bar=x"`, ""},
 		{"refresh_beacons", "True", "beacons_refresh {}"},
@@ -393,13 +393,17 @@ func TestRefresh(t *testing.T) {
 		{"sync_engines", "[]", ""},
 		{"sync_engines refresh=True", "[]", "module_refresh {}"},
 		{"sync_beacons", "[]", "beacons_refresh {}"},
-		{"sync_grains", "[]", "pillar_refresh {'clean_cache': True}"},
+		{"sync_grains", "[]", "pillar_refresh {'clean_cache': False}"},
+		{"sync_grains clean_pillar_cache=True", "[]", "pillar_refresh {'clean_cache': True}"},
+		{"sync_all refresh=False clean_pillar_cache=True", "{'clouds': [], 'beacons': [], 'modules': [], 'states': [], 'sdb': [], " +
+			"'grains': [], 'renderers': [], 'returners': [], 'output': [], 'utils': [], 'log_handlers': [], 'executors': [], " +
+			"'proxymodules': [], 'engines': [], 'thorium': [], 'serializers': [], 'matchers': []}", ""},
 		{"sync_outputters", "[]", "module_refresh {}"},
 		{"sync_sdb", "[]", ""},
 		{"sync_pillar", "'ERROR: Pillar modules can only be synced to masterless minions'", ""},
 		{"sync_all", "{'clouds': [], 'beacons': [], 'modules': [], 'states': [], 'sdb': [], 'grains': [], 'renderers': [], 'returners': [], " +
 			"'output': [], 'utils': [], 'log_handlers': [], 'executors': [], 'proxymodules': [], 'engines': [], 'thorium': [], " +
-			"'serializers': [], 'matchers': []}", "pillar_refresh {'clean_cache': True}"},
+			"'serializers': [], 'matchers': []}", "pillar_refresh {'clean_cache': False}"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.call, func(t *testing.T) {

@@ -55,6 +55,20 @@ type syncArgs struct {
 	ExtmodBlacklist any  `default:"None"`
 }
 
+// pillarArgs are the arguments of the sync functions that reload the pillar.
+type pillarArgs struct {
+	Saltenv          any  `default:"None"`
+	Refresh          bool `default:"True"`
+	ExtmodWhitelist  any  `default:"None"`
+	ExtmodBlacklist  any  `default:"None"`
+	CleanPillarCache any  `default:"False"`
+}
+
+// files returns the arguments that decide what is fetched.
+func (a pillarArgs) files() syncArgs {
+	return syncArgs{a.Saltenv, a.Refresh, a.ExtmodWhitelist, a.ExtmodBlacklist}
+}
+
 // noReloadArgs are the arguments of the functions that reload nothing by default.
 type noReloadArgs struct {
 	Saltenv         any  `default:"None"`
@@ -81,12 +95,24 @@ func (m syncs) sync(ctx context.Context, k kind, a syncArgs) (any, error) {
 	return names, nil
 }
 
+// syncWithPillar is sync for the kinds that decide on the pillar.
+func (m syncs) syncWithPillar(ctx context.Context, form string, a pillarArgs) (any, error) {
+	names, err := m.fetch(ctx, form, a.files())
+	if err != nil {
+		return nil, err
+	}
+	if a.Refresh {
+		reloadMinion(ctx, m.env, true, a.CleanPillarCache)
+	}
+	return names, nil
+}
+
 func (m syncs) refreshFor(ctx context.Context, what reload) {
 	switch what {
 	case reloadBeacons:
 		m.env.Fired(ctx, "beacons_refresh", data.NewMap())
-	case reloadModules, reloadPillar:
-		reloadMinion(ctx, m.env, what == reloadPillar, true)
+	case reloadModules:
+		reloadMinion(ctx, m.env, false, nil)
 	}
 }
 
@@ -208,12 +234,16 @@ func (m syncs) syncStates(ctx context.Context, a syncArgs) (any, error) {
 //	The only modules to fetch, or those to skip, separated by commas. Default: the options of
 //	these names.
 //
+// clean_pillar_cache : False
+//
+//	Do not use the pillar in the master's cache, if pillar_cache is on.
+//
 // CLI Example:
 //
 //	salt '*' saltutil.sync_grains
 //	salt '*' saltutil.sync_grains saltenv=base,dev
-func (m syncs) syncGrains(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, kind{"grains", "grains", reloadPillar}, a)
+func (m syncs) syncGrains(ctx context.Context, a pillarArgs) (any, error) {
+	return m.syncWithPillar(ctx, "grains", a)
 }
 
 // syncRenderers fetches renderers from salt://_renderers and returns the names of those that are
@@ -530,15 +560,19 @@ func (m syncs) syncSDB(ctx context.Context, a syncSDBArgs) (any, error) {
 //	The only modules to fetch, or those to skip, separated by commas. Default: the options of
 //	these names.
 //
+// clean_pillar_cache : False
+//
+//	Do not use the pillar in the master's cache, if pillar_cache is on.
+//
 // CLI Example:
 //
 //	salt '*' saltutil.sync_pillar
 //	salt '*' saltutil.sync_pillar saltenv=dev
-func (m syncs) syncPillar(ctx context.Context, a syncArgs) (any, error) {
+func (m syncs) syncPillar(ctx context.Context, a pillarArgs) (any, error) {
 	if m.env.Option("file_client") != "local" {
 		return nil, loader.Execution("Pillar modules can only be synced to masterless minions")
 	}
-	return m.sync(ctx, kind{"pillar", "pillar", reloadPillar}, a)
+	return m.syncWithPillar(ctx, "pillar", a)
 }
 
 // syncAll fetches the modules of all kinds from the file server and returns the names of new and
@@ -558,25 +592,29 @@ func (m syncs) syncPillar(ctx context.Context, a syncArgs) (any, error) {
 //
 //	Dictionaries by kind of the only modules to fetch, or of those to skip.
 //
+// clean_pillar_cache : False
+//
+//	Do not use the pillar in the master's cache, if pillar_cache is on.
+//
 // CLI Example:
 //
 //	salt '*' saltutil.sync_all
 //	salt '*' saltutil.sync_all saltenv=base,dev
 //	salt '*' saltutil.sync_all extmod_whitelist="{'modules': ['custom_module']}"
-func (m syncs) syncAll(ctx context.Context, a syncArgs) (any, error) {
+func (m syncs) syncAll(ctx context.Context, a pillarArgs) (any, error) {
 	all, list := data.NewMap(), kinds()
 	if m.env.Option("file_client") == "local" {
 		list = append(list, kind{"pillar", "pillar", reloadPillar})
 	}
 	for _, k := range list {
-		names, err := m.fetch(ctx, k.form, a)
+		names, err := m.fetch(ctx, k.form, a.files())
 		if err != nil {
 			return nil, err
 		}
 		all.Set(k.name, names)
 	}
 	if a.Refresh {
-		reloadMinion(ctx, m.env, true, true)
+		reloadMinion(ctx, m.env, true, a.CleanPillarCache)
 	}
 	return all, nil
 }

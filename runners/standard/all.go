@@ -32,6 +32,7 @@ import (
 	"github.com/brineproject/brine/runners/survey"
 	"github.com/brineproject/brine/runners/test"
 	"github.com/brineproject/brine/runners/vault"
+	"github.com/brineproject/brine/runners/winrepo"
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen all.go
@@ -71,5 +72,6 @@ func Plugins(n Needs) []loader.Plugin {
 		survey.Plugin(),
 		test.Plugin(),
 		vault.Plugin(vault.Needs{Keys: n.Keys, Bank: n.Bank, Compiler: n.Pillar}),
+		winrepo.Plugin(n.Render),
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/pki"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returners"
 	runnerauth "github.com/brineproject/brine/runners/auth"
 	runnercache "github.com/brineproject/brine/runners/cache"
@@ -42,6 +43,7 @@ type Needs struct {
 	Locks       runnercache.Locks // of git repositories
 	Pillar      runnerpillar.Compiler
 	GitPillar   gitpillar.Fetcher // the external pillar git
+	Render      render.Brought    // how definitions of Windows packages are rendered
 	// Cluster is the master's part in its cluster; nil for a master that is in none, and in a program
 	// beside the master.
 	Cluster runnercluster.Member

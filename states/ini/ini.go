@@ -40,17 +40,34 @@ const (
 	changed = "Changes take effect"
 )
 
+// A file is an ini file and how it is read.
+type file struct {
+	name, separator string
+	encoding        any
+	tight           bool // no spaces around the separator
+}
+
+// arguments are the keyword arguments of functions of the module.
+func (f file) arguments() *data.Map {
+	words := data.NewMap("separator", f.separator)
+	if f.encoding != nil {
+		words.Set("encoding", f.encoding)
+	}
+	return words
+}
+
 // read returns the contents of a file.
-func (m *module) read(ctx context.Context, name, separator string) (*data.Map, error) {
-	return change.Ask[*data.Map](ctx, m.env, "ini.get_ini", []any{name, separator}, nil)
+func (m *module) read(ctx context.Context, f file) (*data.Map, error) {
+	return change.Ask[*data.Map](ctx, m.env, "ini.get_ini", []any{f.name}, f.arguments())
 }
 
 // set sets options and returns the changes.
-func (m *module) set(
-	ctx context.Context, name, separator string, sections *data.Map,
-) (*data.Map, error) {
-	return change.Ask[*data.Map](ctx, m.env,
-		"ini.set_option", []any{name, sections, separator}, nil)
+func (m *module) set(ctx context.Context, f file, sections *data.Map) (*data.Map, error) {
+	words := f.arguments()
+	if f.tight {
+		words.Set("no_spaces", true)
+	}
+	return change.Ask[*data.Map](ctx, m.env, "ini.set_option", []any{f.name, sections}, words)
 }
 
 // A forecast holds the comment and changes of test mode, and the changes of a real run.
@@ -78,11 +95,11 @@ func (f *forecast) differ(format string, args ...any) {
 // An edit is a call of a state for a file. look fills in a forecast. apply changes the file and
 // records the changes.
 type edit struct {
-	name, separator string
-	look            func(f *forecast)
-	apply           func(ctx context.Context, f *forecast) error
-	otherwise       string // comment of test mode if nothing changes
-	idle            string // comment of a real run that changed nothing
+	file
+	look      func(f *forecast)
+	apply     func(ctx context.Context, f *forecast) error
+	otherwise string // comment of test mode if nothing changes
+	idle      string // comment of a real run that changed nothing
 }
 
 // keep runs a state. The changes are those that the module reports, because it may read an option
@@ -92,7 +109,7 @@ func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
 	ret, err := change.Thing[*forecast]{
 		Name: e.name,
 		Look: func(ctx context.Context) (*forecast, error) {
-			now, err := m.read(ctx, e.name, e.separator)
+			now, err := m.read(ctx, e.file)
 			f = &forecast{now: now, changes: &data.Map{}}
 			e.look(f)
 			return f, err

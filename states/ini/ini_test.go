@@ -168,3 +168,44 @@ func TestSectionsThatTestModeOmits(t *testing.T) {
 		say(true, data.NewMap(), c.would)
 	}
 }
+
+// TestFormats checks that the states pass encoding and no_spaces on: a file in UTF-16 stays one.
+func TestFormats(t *testing.T) {
+	wide := func(text string) string {
+		out := "\xff\xfe"
+		for _, r := range text {
+			out += string(rune(r)) + "\x00"
+		}
+		return out
+	}
+	words := func(more ...any) *data.Map {
+		m := data.NewMap("encoding", "utf-16")
+		m.Update(data.NewMap(more...))
+		return m
+	}
+	r, path := shelf(t)
+	write(t, path, wide("a = 1\n\n[s]\nb = 2\n"))
+	for _, step := range []struct {
+		fun    string
+		kwargs *data.Map
+		want   string
+	}{
+		{"options_present", words("sections", data.NewMap("s", data.NewMap("c", "3")), "no_spaces", true),
+			"a=1\n\n[s]\nb=2\nc=3\n"},
+		{"options_present", words("sections", data.NewMap("s", data.NewMap("c", "3")), "strict", true,
+			"no_spaces", true), "[s]\nc=3\n"},
+		{"sections_present", words("sections", []any{"t"}), "[s]\nc = 3\n\n[t]\n"},
+		{"options_absent", words("sections", data.NewMap("s", []any{"c"})), "[s]\n\n[t]\n"},
+		{"sections_absent", words("sections", []any{"s"}), "[t]\n"},
+	} {
+		for i := range 2 {
+			got := run(t, r, false, step.fun, step.kwargs)
+			text, err := os.ReadFile(path)
+			if got.Value("result") != true || (got.Value("changes").(*data.Map).Len() > 0) != (i == 0) ||
+				err != nil || string(text) != wide(step.want) {
+				t.Errorf("%s %s, call %d: %s, %v, left %q", step.fun, data.Repr(step.kwargs), i,
+					data.Repr(got), err, text)
+			}
+		}
+	}
+}

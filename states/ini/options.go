@@ -12,7 +12,11 @@ type presentArgs struct {
 	Sections  *data.Map `default:"None"`
 	Separator string    `default:"'='"`
 	Strict    bool      `default:"False"`
+	Encoding  any       `default:"None"`
+	NoSpaces  bool      `default:"False"`
 }
+
+func (a presentArgs) file() file { return file{a.Name, a.Separator, a.Encoding, a.NoSpaces} }
 
 // optionsPresent sets options of an ini file, which is created if missing. Other options are kept.
 //
@@ -29,6 +33,14 @@ type presentArgs struct {
 //
 //	True: remove other options in these sections, and above all sections.
 //
+// encoding : None
+//
+//	The encoding of the file by its name in Python, such as utf-16 or latin-1; None is UTF-8.
+//
+// no_spaces : False
+//
+//	Write all options of the file without spaces around the separator.
+//
 //	/etc/mysql/my.cnf:
 //	  ini.options_present:
 //	    - separator: '='
@@ -39,7 +51,7 @@ type presentArgs struct {
 func (m *module) optionsPresent(ctx context.Context, a presentArgs) (change.Result, error) {
 	wanted := split(a.Sections)
 	return m.keep(ctx, edit{
-		name: a.Name, separator: a.Separator, idle: nothing,
+		file: a.file(), idle: nothing,
 		look: func(f *forecast) { wanted.forecast(f, a.Strict && a.Sections.Len() > 0) },
 		apply: func(ctx context.Context, f *forecast) error {
 			for _, part := range wanted {
@@ -152,13 +164,13 @@ func (m *module) bring(
 		return nil, err
 	}
 	if p.top {
-		made, err := m.set(ctx, a.Name, a.Separator, p.options)
+		made, err := m.set(ctx, a.file(), p.options)
 		if err == nil {
 			made.Update(removed)
 		}
 		return made, err
 	}
-	made, err := m.set(ctx, a.Name, a.Separator, data.NewMap(p.section, p.options))
+	made, err := m.set(ctx, a.file(), data.NewMap(p.section, p.options))
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +197,7 @@ func (m *module) strip(
 	}
 	for name, was := range p.surplus(now).All() {
 		err := change.Do(ctx, m.env, "ini.remove_option",
-			[]any{a.Name, section, name, a.Separator}, nil)
+			[]any{a.Name, section, name}, a.file().arguments())
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +210,11 @@ type absentArgs struct {
 	Name      string
 	Sections  *data.Map `default:"None"`
 	Separator string    `default:"'='"`
+	Encoding  any       `default:"None"`
+}
+
+func (a absentArgs) file() file {
+	return file{name: a.Name, separator: a.Separator, encoding: a.Encoding}
 }
 
 // optionsAbsent removes options from an ini file.
@@ -217,12 +234,13 @@ type absentArgs struct {
 func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (change.Result, error) {
 	var gone []removal
 	return m.keep(ctx, edit{
-		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: nothing,
+		file: a.file(), otherwise: "No changes detected.", idle: nothing,
 		look: func(f *forecast) { gone = a.forecast(f) },
 		apply: func(ctx context.Context, f *forecast) error {
 			for _, g := range gone {
-				args := []any{a.Name, g.section, g.option, a.Separator}
-				if err := change.Do(ctx, m.env, "ini.remove_option", args, nil); err != nil {
+				args := []any{a.Name, g.section, g.option}
+				if err := change.Do(ctx, m.env, "ini.remove_option", args,
+					a.file().arguments()); err != nil {
 					return err
 				}
 				noteGone(f.changes, g.section, g.option, g.value)

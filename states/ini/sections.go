@@ -11,6 +11,11 @@ type sectionsArgs struct {
 	Name      string
 	Sections  any    `default:"None"`
 	Separator string `default:"'='"`
+	Encoding  any    `default:"None"`
+}
+
+func (a sectionsArgs) file() file {
+	return file{name: a.Name, separator: a.Separator, encoding: a.Encoding}
 }
 
 // sectionsPresent adds missing sections to an ini file.
@@ -23,7 +28,7 @@ type sectionsArgs struct {
 //	        - client
 func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Result, error) {
 	return m.keep(ctx, edit{
-		name: a.Name, separator: a.Separator, otherwise: "No changes detected.",
+		file: a.file(), otherwise: "No changes detected.",
 		idle: changed, // the comment of every run
 		look: func(f *forecast) {
 			for _, section := range names(a.Sections) {
@@ -40,7 +45,7 @@ func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Re
 			for _, section := range names(a.Sections) {
 				wanted.Set(section, data.NewMap())
 			}
-			f.changes, err = m.set(ctx, a.Name, a.Separator, wanted)
+			f.changes, err = m.set(ctx, a.file(), wanted)
 			return err
 		},
 	})
@@ -56,7 +61,7 @@ func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Re
 //	        - client
 func (m *module) sectionsAbsent(ctx context.Context, a sectionsArgs) (change.Result, error) {
 	return m.keep(ctx, edit{
-		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: nothing,
+		file: a.file(), otherwise: "No changes detected.", idle: nothing,
 		look: func(f *forecast) {
 			for _, section := range names(a.Sections) {
 				if f.now.Has(section) {
@@ -71,8 +76,8 @@ func (m *module) sectionsAbsent(ctx context.Context, a sectionsArgs) (change.Res
 				if !f.now.Has(section) {
 					continue
 				}
-				args := []any{a.Name, section, a.Separator}
-				gone, err := change.Ask[any](ctx, m.env, "ini.remove_section", args, nil)
+				gone, err := change.Ask[any](ctx, m.env, "ini.remove_section",
+					[]any{a.Name, section}, a.file().arguments())
 				if err != nil {
 					return err
 				}

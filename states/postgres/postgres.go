@@ -1,11 +1,13 @@
-// Package postgres is Salt's states postgres_database, postgres_extension, postgres_group,
-// postgres_privileges, postgres_schema, postgres_tablespace and postgres_user for a PostgreSQL
-// server (salt/states/postgres_*.py). It uses the module postgres.
+// Package postgres is Salt's states postgres_cluster, postgres_database, postgres_extension,
+// postgres_group, postgres_initdb, postgres_language, postgres_privileges, postgres_schema,
+// postgres_tablespace and postgres_user for a PostgreSQL server (salt/states/postgres_*.py). It uses
+// the module postgres.
 //
 // Difference from Salt in all of them: failing to query the server is a failure, in test mode too.
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -43,6 +45,7 @@ type desired struct {
 	is    func(ctx context.Context) (any, error) // reports whether it is as desired
 	make  func(ctx context.Context) (any, error) // applies it, and reports success
 	word  string                                 // verb in the changes
+	key   string                                 // in the changes; "" means name
 	texts change.Texts
 	trust bool      // do not verify the result
 	more  *data.Map // additional keys of the result
@@ -56,7 +59,7 @@ func (w desired) ensure(ctx context.Context) (change.Result, error) {
 			is, err := w.is(ctx)
 			return data.Truth(is), err
 		},
-		Wants: func(is bool) *data.Map { return change.When(!is, data.NewMap(w.name, w.word)) },
+		Wants: func(is bool) *data.Map { return change.When(!is, data.NewMap(cmp.Or(w.key, w.name), w.word)) },
 		Apply: func(ctx context.Context, _ bool) error {
 			ok, err := w.make(ctx)
 			return refusal(w.texts.Failed, ok, err)

@@ -44,7 +44,7 @@ type move struct {
 // them.
 func (m *module) apply(ctx context.Context, now account, w *desired) error {
 	lacks := now.lacks
-	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(lacks),
+	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(w, lacks),
 		otherMoves(w, lacks)) {
 		if _, err := m.call(ctx, do.fun, append([]any{w.Name}, do.args...)...); err != nil {
 			return err
@@ -73,10 +73,10 @@ func passwordMoves(w *desired, lacks *data.Map) (list []move) {
 }
 
 // homeMoves returns the calls that set the home directory of a user, even to its current path.
-func homeMoves(lacks *data.Map) []move {
+func homeMoves(w *desired, lacks *data.Map) []move {
 	for _, key := range []string{"homeDoesNotExist", "home"} {
 		if home, ok := lacks.Get(key); ok {
-			return []move{{"user.chhome", []any{home, false}}}
+			return []move{{"user.chhome", []any{home, w.PersistHome}}}
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ type presentArgs struct {
 	RemoveGroups    any `default:"True"`
 	Home            any `default:"None"`
 	Createhome      any `default:"True"`
+	PersistHome     any `default:"False"`
 	Password        any `default:"None"`
 	HashPassword    any `default:"False"`
 	EnforcePassword any `default:"True"`
@@ -81,6 +82,10 @@ type presentArgs struct {
 // createhome
 //
 //	False: do not create a missing home directory.
+//
+// persist_home
+//
+//	True: move the content of the old home directory to the new one.
 //
 // password
 //

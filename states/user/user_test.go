@@ -74,6 +74,20 @@ func TestNewUsers(t *testing.T) {
 	}
 }
 
+// TestPersistHome checks that persist_home moves the content of the home directory.
+func TestPersistHome(t *testing.T) {
+	r := newRoot(t)
+	r.Call(t, "user.add", "ann", nil, nil, nil, "/home/ann", "/bin/sh")
+	r.Write(t, "home/ann/kept", "text")
+	r.Converges(t, "user.present", data.NewMap("name", "ann", "home", "/home/new", "persist_home", true),
+		testroot.Step{Comment: set + "home: /home/new\nhomeDoesNotExist: /home/new\n"},
+		testroot.Step{Result: true, Comment: "Updated user ann",
+			Changes: data.NewMap("home", "/home/new", "homeDoesNotExist", "/home/new")}, same)
+	if text := r.Read(t, "home/new/kept"); text != "text" {
+		t.Errorf("the new home directory has %q, the old one %q", text, r.Read(t, "home/ann/kept"))
+	}
+}
+
 // TestExistingUser changes a user repeatedly.
 func TestExistingUser(t *testing.T) {
 	r := newRoot(t)

@@ -1,0 +1,2 @@
+broken:
+  - test.nop: [

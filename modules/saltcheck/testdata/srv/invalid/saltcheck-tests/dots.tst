@@ -1,0 +1,1 @@
+test: {module_and_function: test.cross.ping, assertion: assertTrue}

@@ -1,0 +1,1 @@
+test: {module_and_function: test.echo, kwargs: [1], assertion: assertTrue}

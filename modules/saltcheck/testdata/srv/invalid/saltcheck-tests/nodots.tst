@@ -1,0 +1,1 @@
+test: {module_and_function: test, assertion: assertTrue}

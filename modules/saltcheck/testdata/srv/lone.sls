@@ -1,0 +1,2 @@
+lone:
+  test.nop

@@ -1,0 +1,6 @@
+base:
+  '*':
+    - web
+    - web.sub.deep
+    - lone
+    - bare

@@ -1,0 +1,3 @@
+web is configured:
+  test.succeed_without_changes:
+    - name: {{ salt['pillar.get']('site', 'default') }}

@@ -1,0 +1,5 @@
+include:
+  - web.conf
+
+web runs:
+  test.succeed_without_changes

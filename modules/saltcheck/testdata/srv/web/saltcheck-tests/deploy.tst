@@ -1,0 +1,3 @@
+deployed in {{ saltenv }}:
+  module_and_function: test.true
+  assertion: assertTrue

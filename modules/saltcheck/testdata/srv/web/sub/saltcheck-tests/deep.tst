@@ -1,0 +1,3 @@
+deep:
+  module_and_function: test.false
+  assertion: assertFalse

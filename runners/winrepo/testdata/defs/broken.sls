@@ -1,0 +1,1 @@
+a: {{ nothing.x.y }}

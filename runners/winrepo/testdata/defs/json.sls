@@ -1,0 +1,2 @@
+#!json
+{"js": {"1": {"full_name": "JS"}}}
