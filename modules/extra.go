@@ -33,6 +33,7 @@ import (
 	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
 	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/helm"
 	"github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/incron"
 	"github.com/brineproject/brine/modules/ipset"
@@ -117,6 +118,7 @@ func extra(render.Brought) []loader.Plugin {
 		glusterfs.Plugin(),
 		gpg.Plugin(),
 		hashutil.Plugin(),
+		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
 		ipset.Plugin(),

@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/glusterfs"
 	"github.com/brineproject/brine/states/gpg"
+	"github.com/brineproject/brine/states/helm"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
 	"github.com/brineproject/brine/states/ipset"
@@ -92,6 +93,7 @@ func extra() []loader.Plugin {
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
 		ipset.Plugin(),
