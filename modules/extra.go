@@ -32,6 +32,7 @@ import (
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
+	"github.com/brineproject/brine/modules/haproxy"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/helm"
 	"github.com/brineproject/brine/modules/http"
@@ -41,6 +42,7 @@ import (
 	"github.com/brineproject/brine/modules/keyboard"
 	"github.com/brineproject/brine/modules/logrotate"
 	"github.com/brineproject/brine/modules/lvm"
+	"github.com/brineproject/brine/modules/memcached"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/nfs3"
@@ -117,6 +119,7 @@ func extra(render.Brought) []loader.Plugin {
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		haproxy.Plugin(),
 		hashutil.Plugin(),
 		helm.Plugin(),
 		http.Plugin(),
@@ -127,6 +130,7 @@ func extra(render.Brought) []loader.Plugin {
 		keyboard.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
+		memcached.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		nfs3.Plugin(),

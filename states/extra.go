@@ -30,6 +30,7 @@ import (
 	"github.com/brineproject/brine/states/keyboard"
 	"github.com/brineproject/brine/states/logrotate"
 	"github.com/brineproject/brine/states/lvm"
+	"github.com/brineproject/brine/states/memcached"
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/network"
 	"github.com/brineproject/brine/states/nfsexport"
@@ -101,6 +102,7 @@ func extra() []loader.Plugin {
 		keyboard.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
+		memcached.Plugin(),
 		mysql.Database(),
 		mysql.Grants(),
 		mysql.Query(),
