@@ -62,6 +62,7 @@ import (
 	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rbenv"
+	"github.com/brineproject/brine/modules/redis"
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
@@ -150,6 +151,7 @@ func extra(render.Brought) []loader.Plugin {
 		raid.Plugin(),
 		random.Plugin(),
 		rbenv.Plugin(),
+		redis.Plugin(),
 		rhip.Plugin(),
 		rpm.Plugin(),
 		rvm.Plugin(),

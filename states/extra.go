@@ -45,6 +45,7 @@ import (
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
+	"github.com/brineproject/brine/states/redis"
 	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/slack"
@@ -131,6 +132,7 @@ func extra() []loader.Plugin {
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		rbenv.Plugin(),
+		redis.Plugin(),
 		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),

@@ -1,16 +1,13 @@
 package haproxy
 
 import (
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/daemon"
 	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 )
@@ -19,7 +16,6 @@ import (
 func start(t *testing.T) string {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin")
-	need.Program(t, "haproxy")
 	dir, err := os.MkdirTemp("", "h") // short enough for the path of a socket
 	if err != nil {
 		t.Fatal(err)
@@ -33,29 +29,8 @@ func start(t *testing.T) string {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "ROOT", dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), "haproxy", "-db", "-f", file)
-	log := &strings.Builder{}
-	c.Stderr = log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	t.Cleanup(func() { _ = c.Process.Kill(); <-ended })
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if conn, err := net.Dial("unix", filepath.Join(dir, "s")); err == nil {
-			conn.Close()
-			return dir
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("haproxy ended: %v\n%s", err, log)
-		case <-tick.C:
-		}
-	}
+	daemon.Start(t, "unix", filepath.Join(dir, "s"), "haproxy", "-db", "-f", file)
+	return dir
 }
 
 // testdata/calls.json has the results of Salt 3006.18 with the same HAProxy, each call after the one before.

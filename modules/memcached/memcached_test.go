@@ -5,49 +5,14 @@ import (
 	"bytes"
 	"fmt"
 	"net"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/internal/test/daemon"
 	"github.com/brineproject/brine/internal/test/replay"
 	"github.com/brineproject/brine/loader"
 )
-
-// start starts a memcached and returns its port.
-func start(t *testing.T) string {
-	t.Helper()
-	need.Program(t, "memcached")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
-	c := exec.CommandContext(t.Context(), "memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-U", "0")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	t.Cleanup(func() { _ = c.Process.Kill(); <-ended })
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			conn.Close()
-			return port
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("memcached ended: %v", err)
-		case <-tick.C:
-		}
-	}
-}
 
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
@@ -61,11 +26,11 @@ func registry(t *testing.T) *loader.Registry {
 // testdata/calls.json has the results of Salt 3006.18 with a memcached, each call after the one before. ROOT is its
 // port.
 func TestCalls(t *testing.T) {
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: start(t), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: daemon.Memcached(t), Plugins: []loader.Plugin{Plugin()}})
 }
 
 func TestNumbers(t *testing.T) {
-	port := start(t)
+	port := daemon.Memcached(t)
 	r := registry(t)
 	call := func(fun string, args ...any) (any, error) {
 		return r.Invoke(t.Context(), "memcached."+fun, args, data.NewMap("port", port))
