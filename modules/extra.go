@@ -32,6 +32,7 @@ import (
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
+	"github.com/brineproject/brine/modules/grafana4"
 	"github.com/brineproject/brine/modules/haproxy"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/helm"
@@ -120,6 +121,7 @@ func extra(render.Brought) []loader.Plugin {
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		grafana4.Plugin(),
 		haproxy.Plugin(),
 		hashutil.Plugin(),
 		helm.Plugin(),

@@ -22,6 +22,7 @@ import (
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/glusterfs"
 	"github.com/brineproject/brine/states/gpg"
+	"github.com/brineproject/brine/states/grafana4"
 	"github.com/brineproject/brine/states/helm"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
@@ -95,6 +96,10 @@ func extra() []loader.Plugin {
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		grafana4.Dashboard(),
+		grafana4.Datasource(),
+		grafana4.Org(),
+		grafana4.User(),
 		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
