@@ -26,6 +26,7 @@ import (
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
 	"github.com/brineproject/brine/modules/dockercompose"
+	"github.com/brineproject/brine/modules/elasticsearch"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
@@ -115,6 +116,7 @@ func extra(render.Brought) []loader.Plugin {
 		docker.Plugin(),
 		docker.Swarm(),
 		dockercompose.Plugin(),
+		elasticsearch.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),

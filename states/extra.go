@@ -17,6 +17,7 @@ import (
 	"github.com/brineproject/brine/states/composer"
 	"github.com/brineproject/brine/states/disk"
 	"github.com/brineproject/brine/states/docker"
+	"github.com/brineproject/brine/states/elasticsearch"
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
@@ -91,6 +92,9 @@ func extra() []loader.Plugin {
 		docker.Image(),
 		docker.Network(),
 		docker.Volume(),
+		elasticsearch.Index(),
+		elasticsearch.IndexTemplate(),
+		elasticsearch.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),

@@ -44,6 +44,8 @@ type Options struct {
 	Cert, Key string
 	// use the proxies that the environment names, where the library that Salt uses does so
 	EnvironmentProxies bool
+	// the proxy for a request, nil for none; it replaces those of the environment
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // A Client sends requests. Several goroutines may use it.
@@ -64,6 +66,9 @@ func New(o Options) (*Client, error) {
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4}
 	if o.EnvironmentProxies {
 		t.Proxy = http.ProxyFromEnvironment
+	}
+	if o.Proxy != nil {
+		t.Proxy = o.Proxy
 	}
 	return Of(&http.Client{Transport: t}, o), nil
 }
