@@ -39,6 +39,7 @@ import (
 	"github.com/brineproject/brine/modules/helm"
 	"github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/incron"
+	"github.com/brineproject/brine/modules/influxdb"
 	"github.com/brineproject/brine/modules/ipset"
 	"github.com/brineproject/brine/modules/kernelpkg"
 	"github.com/brineproject/brine/modules/keyboard"
@@ -129,6 +130,7 @@ func extra(render.Brought) []loader.Plugin {
 		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
+		influxdb.Plugin(),
 		ipset.Plugin(),
 		kernelpkg.Apt(),
 		kernelpkg.Yum(),

@@ -27,6 +27,7 @@ import (
 	"github.com/brineproject/brine/states/helm"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
+	"github.com/brineproject/brine/states/influxdb"
 	"github.com/brineproject/brine/states/ipset"
 	"github.com/brineproject/brine/states/kernelpkg"
 	"github.com/brineproject/brine/states/keyboard"
@@ -107,6 +108,10 @@ func extra() []loader.Plugin {
 		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
+		influxdb.ContinuousQuery(),
+		influxdb.Database(),
+		influxdb.RetentionPolicy(),
+		influxdb.User(),
 		ipset.Plugin(),
 		kernelpkg.Plugin(),
 		keyboard.Plugin(),

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -86,5 +88,19 @@ func Redis(t testing.TB, args ...string) string {
 	port := Port(t)
 	Start(t, "tcp", "127.0.0.1:"+port, "redis-server",
 		append([]string{"--port", port, "--bind", "127.0.0.1", "--save", ""}, args...)...)
+	return port
+}
+
+// Influxd starts an InfluxDB 1 without logins, and returns its port.
+func Influxd(t testing.TB) string {
+	t.Helper()
+	port, dir := Port(t), t.TempDir()
+	file := filepath.Join(dir, "influxd.conf")
+	text := fmt.Sprintf("reporting-disabled = true\nbind-address = \"127.0.0.1:%s\"\n[meta]\ndir = %q\n[data]\ndir = %q\n"+
+		"wal-dir = %q\n[monitor]\nstore-enabled = false\n[http]\nbind-address = \"127.0.0.1:%s\"\n", Port(t), dir+"/meta", dir+"/data", dir+"/wal", port)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Start(t, "tcp", "127.0.0.1:"+port, "influxd", "-config", file)
 	return port
 }
