@@ -43,6 +43,7 @@ import (
 	"github.com/brineproject/brine/modules/ipset"
 	"github.com/brineproject/brine/modules/kernelpkg"
 	"github.com/brineproject/brine/modules/keyboard"
+	"github.com/brineproject/brine/modules/kubernetes"
 	"github.com/brineproject/brine/modules/logrotate"
 	"github.com/brineproject/brine/modules/lvm"
 	"github.com/brineproject/brine/modules/memcached"
@@ -135,6 +136,7 @@ func extra(render.Brought) []loader.Plugin {
 		kernelpkg.Apt(),
 		kernelpkg.Yum(),
 		keyboard.Plugin(),
+		kubernetes.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
 		memcached.Plugin(),

@@ -31,6 +31,7 @@ import (
 	"github.com/brineproject/brine/states/ipset"
 	"github.com/brineproject/brine/states/kernelpkg"
 	"github.com/brineproject/brine/states/keyboard"
+	"github.com/brineproject/brine/states/kubernetes"
 	"github.com/brineproject/brine/states/logrotate"
 	"github.com/brineproject/brine/states/lvm"
 	"github.com/brineproject/brine/states/memcached"
@@ -115,6 +116,7 @@ func extra() []loader.Plugin {
 		ipset.Plugin(),
 		kernelpkg.Plugin(),
 		keyboard.Plugin(),
+		kubernetes.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
 		memcached.Plugin(),

@@ -30,7 +30,9 @@ import (
 
 // Options configure how the cases of a file are run.
 type Options struct {
-	Opts    *data.Map // of the minion; the word URL in its texts stands for the address of the server
+	Opts    *data.Map                  // of the minion; the word URL in its texts stands for the address of the server
+	OptsFor func(url string) *data.Map // the same for the address of the server, in place of Opts
+	Value   func(any) any              // what of a result is compared; nil for all of it
 	Pillar  *data.Map
 	Modules []loader.Plugin
 	States  []loader.Plugin
@@ -77,6 +79,9 @@ func Check(t *testing.T, file string, o Options) {
 		t.Fatalf("%s has no cases", file)
 	}
 	opts, _ := replaced(o.Opts, w.server.URL).(*data.Map)
+	if o.OptsFor != nil {
+		opts = o.OptsFor(w.server.URL)
+	}
 	pillar := o.Pillar
 	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }}
 	for _, v := range list {
@@ -191,6 +196,9 @@ func (w *world) call(t *testing.T, c *data.Map, env *loader.Env) {
 	for range 2 {
 		w.begin(c)
 		got, err := r.Invoke(t.Context(), c.Text("fun"), data.Clone(args).([]any), kwargs)
+		if w.Value != nil {
+			got = w.Value(got)
+		}
 		if want := c.Text("error"); want != "" || err != nil {
 			if text := calls.Text(err); text != want {
 				t.Errorf("%s %s %s gives %s, error %q, want %q %s", c.Text("fun"), data.Repr(args),
