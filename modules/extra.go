@@ -47,6 +47,7 @@ import (
 	"github.com/brineproject/brine/modules/logrotate"
 	"github.com/brineproject/brine/modules/lvm"
 	"github.com/brineproject/brine/modules/memcached"
+	"github.com/brineproject/brine/modules/mongodb"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/nfs3"
@@ -140,6 +141,7 @@ func extra(render.Brought) []loader.Plugin {
 		logrotate.Plugin(),
 		lvm.Plugin(),
 		memcached.Plugin(),
+		mongodb.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		nfs3.Plugin(),

@@ -35,6 +35,7 @@ import (
 	"github.com/brineproject/brine/states/logrotate"
 	"github.com/brineproject/brine/states/lvm"
 	"github.com/brineproject/brine/states/memcached"
+	"github.com/brineproject/brine/states/mongodb"
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/network"
 	"github.com/brineproject/brine/states/nfsexport"
@@ -120,6 +121,8 @@ func extra() []loader.Plugin {
 		logrotate.Plugin(),
 		lvm.Plugin(),
 		memcached.Plugin(),
+		mongodb.Database(),
+		mongodb.User(),
 		mysql.Database(),
 		mysql.Grants(),
 		mysql.Query(),
