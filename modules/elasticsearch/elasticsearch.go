@@ -1,11 +1,12 @@
-// Package elasticsearch is Salt's module elasticsearch: indices, documents, templates, pipelines and snapshots of
-// Elasticsearch, over its HTTP API (salt/modules/elasticsearch.py).
+// Package elasticsearch is Salt's module elasticsearch: indices, documents, templates, pipelines and
+// snapshots of Elasticsearch, over its HTTP API (salt/modules/elasticsearch.py).
 //
 // elasticsearch.go sends the requests, functions.go has the functions.
 //
-// Differences from Salt: no request for the state of the server goes before each other one. Search templates are
-// scripts, as from Elasticsearch 5.6 on; Salt's functions do not work with the current library. flush_synced
-// uses its argument index. An index that is there already is none to create, also in the words of newer servers.
+// Differences from Salt: no request for the state of the server goes before each other one. Search
+// templates are scripts, as from Elasticsearch 5.6 on; Salt's functions do not work with the current
+// library. flush_synced uses its argument index. An index that is there already is none to create, also in
+// the words of newer servers.
 package elasticsearch
 
 import (
@@ -445,8 +446,8 @@ func (m *module) body(ctx context.Context, body, source any) (any, error) {
 	return text, nil
 }
 
-// settings returns the path and the parameters of a request for the settings of indices. names are the arguments
-// besides index that belong to the path.
+// settings returns the path and the parameters of a request for the settings of indices. names are the
+// arguments besides index that belong to the path.
 func settings(fun string, kwargs *data.Map, names ...string) (path []string, query []any, err error) {
 	path = []string{part(kwargs.Value("index")), "_settings"}
 	for _, name := range names {
@@ -455,7 +456,8 @@ func settings(fun string, kwargs *data.Map, names ...string) (path []string, que
 	for k, v := range kwargs.All() {
 		switch name := data.Str(k); name {
 		case "index":
-		case "allow_no_indices", "expand_wildcards", "flat_settings", "ignore_unavailable", "include_defaults", "local",
+		case "allow_no_indices", "expand_wildcards", "flat_settings", "ignore_unavailable", "include_defaults",
+			"local",
 			"master_timeout", "preserve_existing", "timeout":
 			query = append(query, name, v)
 		default:
@@ -472,9 +474,9 @@ type pingArgs struct {
 	connection
 }
 
-// ping returns whether the server answers. hosts is, for each function, an address or a list of them, and profile the
-// name of an option of the minion, or a dictionary, with host, use_ssl, ca_certs, verify_certs, username, password,
-// timeout and proxies. The default is the option elasticsearch.
+// ping returns whether the server answers. hosts is, for each function, an address or a list of them, and
+// profile the name of an option of the minion, or a dictionary, with host, use_ssl, ca_certs, verify_certs,
+// username, password, timeout and proxies. The default is the option elasticsearch.
 //
 // allow_failure
 //

@@ -20,7 +20,8 @@ func cp() loader.Plugin {
 		Saltenv string
 	}
 	return loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("get_file_str", func(_ context.Context, a args) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("get_file_str", func(_ context.Context, a args) (any,
+			error) {
 			if a.Path == "salt://body.json" && a.Saltenv == "base" {
 				return `{"from": "file"}`, nil
 			}
@@ -60,19 +61,23 @@ func TestOwn(t *testing.T) {
 		want   string
 		sent   string
 	}{
-		{"search_template_get", []any{"a"}, m(), "{'found': True, 'script': {'lang': 'mustache', 'source': '{}'}, 'template': '{}'}",
+		{"search_template_get", []any{"a"}, m(),
+			"{'found': True, 'script': {'lang': 'mustache', 'source': '{}'}, 'template': '{}'}",
 			"GET /_scripts/a "},
 		{"search_template_get", []any{"b"}, m(), "None", "GET /_scripts/b "},
 		{"search_template_create", []any{"a", m("query", m())}, m(), "True",
 			`PUT /_scripts/a {"script":{"lang":"mustache","source":{"query":{}}}}`},
-		{"search_template_create", []any{"a", `{"script": {"lang": "x"}}`}, m(), "True", `PUT /_scripts/a {"script":{"lang":"x"}}`},
+		{"search_template_create", []any{"a", `{"script": {"lang": "x"}}`}, m(), "True",
+			`PUT /_scripts/a {"script":{"lang":"x"}}`},
 		{"search_template_delete", []any{"a"}, m(), "True", "DELETE /_scripts/a "},
 		{"flush_synced", nil, m(), "{'acknowledged': True}", "POST /_flush/synced "},
 		{"flush_synced", nil, m("index", []any{"a", "b"}), "{'acknowledged': True}", "POST /a,b/_flush/synced "},
 		{"index_create", []any{"i"}, m("source", "salt://body.json"), "True", `PUT /i {"from": "file"}`},
-		{"index_create", []any{"i"}, m("source", "salt://none.json"), "error: salt://none.json is not on the file server", ""},
+		{"index_create", []any{"i"}, m("source", "salt://none.json"),
+			"error: salt://none.json is not on the file server", ""},
 		{"index_get", []any{"../_cluster"}, m(), "error: '../_cluster' is not fit for an address", ""},
-		{"index_get_settings", nil, m("bogus", 1), "error: get_settings() got an unexpected keyword argument 'bogus'", ""},
+		{"index_get_settings", nil, m("bogus", 1),
+			"error: get_settings() got an unexpected keyword argument 'bogus'", ""},
 	} {
 		for range 2 {
 			kwargs := c.kwargs.Clone()
@@ -110,7 +115,8 @@ func TestHosts(t *testing.T) {
 		{m("host", []any{"127.0.0.1:1", at}), "{}"}, {m("host", m("host", host, "port", port)), "{}"},
 		{m("hosts", "http://u:marker@"+at+"/"), "{}"},
 		{m("host", "http://search.invalid:9200", "proxies", m("http", s.URL)), "{}"},
-		{m("host", "http://u:marker@127.0.0.1:1"), "error: Could not connect to Elasticsearch host/ cluster ['http://127.0.0.1:1'] due to "},
+		{m("host", "http://u:marker@127.0.0.1:1"),
+			"error: Could not connect to Elasticsearch host/ cluster ['http://127.0.0.1:1'] due to "},
 		{m("host", "127.0.0.1:1", "use_ssl", true, "ca_certs", "/nonexistent"), "error: read trusted authorities"},
 		{m("host", "http://"), "error: a host of Elasticsearch is not one"},
 	} {

@@ -40,7 +40,8 @@ type nodeArgs struct {
 //
 //	salt '*' elasticsearch.node_info flat_settings=True
 func (m *module) nodeInfo(ctx context.Context, a nodeArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_nodes", part(a.Nodes)}, what: "Cannot retrieve node information", query: []any{"flat_settings", a.FlatSettings}})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_nodes", part(a.Nodes)},
+		what: "Cannot retrieve node information", query: []any{"flat_settings", a.FlatSettings}})
 }
 
 type healthArgs struct {
@@ -56,7 +57,9 @@ type healthArgs struct {
 //
 //	salt '*' elasticsearch.cluster_health
 func (m *module) clusterHealth(ctx context.Context, a healthArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_cluster", "health", part(a.Index)}, what: "Cannot retrieve health information", query: []any{"level", a.Level, "local", a.Local}})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_cluster", "health",
+		part(a.Index)}, what: "Cannot retrieve health information", query: []any{"level", a.Level, "local",
+		a.Local}})
 }
 
 // clusterStats returns the statistics of the cluster, or of nodes.
@@ -84,7 +87,9 @@ type getSettingsArgs struct {
 //
 //	salt '*' elasticsearch.cluster_get_settings
 func (m *module) clusterGetSettings(ctx context.Context, a getSettingsArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_cluster", "settings"}, what: "Cannot retrieve cluster settings", query: []any{"flat_settings", a.FlatSettings, "include_defaults", a.IncludeDefaults}})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_cluster", "settings"},
+		what: "Cannot retrieve cluster settings", query: []any{"flat_settings", a.FlatSettings,
+			"include_defaults", a.IncludeDefaults}})
 }
 
 type putSettingsArgs struct {
@@ -93,7 +98,8 @@ type putSettingsArgs struct {
 	connection
 }
 
-// clusterPutSettings changes settings of the cluster, and returns its answer. body has persistent and transient.
+// clusterPutSettings changes settings of the cluster, and returns its answer. body has persistent and
+// transient.
 //
 // CLI Example:
 //
@@ -102,7 +108,8 @@ func (m *module) clusterPutSettings(ctx context.Context, a putSettingsArgs) (any
 	if !data.Truth(a.Body) {
 		return nil, loader.Invocation("You must provide a body with settings")
 	}
-	return m.ask(ctx, a.connection, request{method: http.MethodPut, path: []string{"_cluster", "settings"}, what: "Cannot update cluster settings", query: []any{"flat_settings", a.FlatSettings}, body: a.Body})
+	return m.ask(ctx, a.connection, request{method: http.MethodPut, path: []string{"_cluster", "settings"},
+		what: "Cannot update cluster settings", query: []any{"flat_settings", a.FlatSettings}, body: a.Body})
 }
 
 type aliasArgs struct {
@@ -114,8 +121,8 @@ type aliasArgs struct {
 	Source  any `default:"None"`
 }
 
-// aliasCreate gives indices an alias, and returns whether the server acknowledged it. body has the options of the
-// alias; source is a file of the file server with them.
+// aliasCreate gives indices an alias, and returns whether the server acknowledged it. body has the options
+// of the alias; source is a file of the file server with them.
 //
 // CLI Example:
 //
@@ -125,7 +132,10 @@ func (m *module) aliasCreate(ctx context.Context, a aliasArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.acked(ctx, connection{a.Hosts, a.Profile}, request{method: http.MethodPut, path: []string{part(a.Indices), "_alias", part(a.Alias)}, what: "Cannot create alias " + data.Str(a.Alias) + " in index " + data.Str(a.Indices), body: body}, "acknowledged")
+	return m.acked(ctx, connection{a.Hosts, a.Profile}, request{method: http.MethodPut,
+		path: []string{part(a.Indices), "_alias", part(a.Alias)},
+		what: "Cannot create alias " + data.Str(a.Alias) + " in index " + data.Str(a.Indices), body: body},
+		"acknowledged")
 }
 
 type aliasDeleteArgs struct {
@@ -146,7 +156,8 @@ func (m *module) aliasDelete(ctx context.Context, a aliasDeleteArgs) (any, error
 	if data.Truth(a.Source) && data.Truth(a.Body) {
 		return nil, loader.Invocation("Either body or source should be specified but not both.")
 	}
-	return m.removed(ctx, connection{a.Hosts, a.Profile}, request{path: []string{part(a.Indices), "_aliases", part(a.Aliases)},
+	return m.removed(ctx, connection{a.Hosts, a.Profile}, request{path: []string{part(a.Indices), "_aliases",
+		part(a.Aliases)},
 		what: "Cannot delete alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices)})
 }
 
@@ -162,7 +173,8 @@ type aliasExistsArgs struct {
 //
 //	salt '*' elasticsearch.alias_exists None testindex
 func (m *module) aliasExists(ctx context.Context, a aliasExistsArgs) (any, error) {
-	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{part(a.Indices), "_alias", part(a.Aliases)}, what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices)})
+	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{part(a.Indices),
+		"_alias", part(a.Aliases)}, what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices)})
 }
 
 type aliasGetArgs struct {
@@ -177,7 +189,9 @@ type aliasGetArgs struct {
 //
 //	salt '*' elasticsearch.alias_get testindex
 func (m *module) aliasGet(ctx context.Context, a aliasGetArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{part(a.Indices), "_alias", part(a.Aliases)}, what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices), missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{part(a.Indices), "_alias",
+		part(a.Aliases)}, what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices),
+		missing: true})
 }
 
 type documentArgs struct {
@@ -189,8 +203,8 @@ type documentArgs struct {
 	Source any `default:"None"`
 }
 
-// documentCreate stores a document in an index, and returns the server's answer. Without id it gets one. source is a file
-// of the file server with the document.
+// documentCreate stores a document in an index, and returns the server's answer. Without id it gets one.
+// source is a file of the file server with the document.
 //
 // CLI Example:
 //
@@ -204,7 +218,8 @@ func (m *module) documentCreate(ctx context.Context, a documentArgs) (any, error
 	if a.ID == nil {
 		method = http.MethodPost
 	}
-	return m.ask(ctx, a.connection, request{method: method, path: []string{a.Index, kind(a.DocType), part(a.ID)}, body: body,
+	return m.ask(ctx, a.connection, request{method: method, path: []string{a.Index, kind(a.DocType),
+		part(a.ID)}, body: body,
 		what: "Cannot create document in index " + a.Index})
 }
 
@@ -221,7 +236,8 @@ type documentDeleteArgs struct {
 //
 //	salt '*' elasticsearch.document_delete testindex doctype1 AUx-384m0Bug_8U80wQZ
 func (m *module) documentDelete(ctx context.Context, a documentDeleteArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodDelete, path: []string{a.Index, kind(a.DocType), part(a.ID)}, what: "Cannot delete document " + data.Str(a.ID) + " in index " + a.Index, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodDelete, path: []string{a.Index, kind(a.DocType),
+		part(a.ID)}, what: "Cannot delete document " + data.Str(a.ID) + " in index " + a.Index, missing: true})
 }
 
 type documentGetArgs struct {
@@ -237,7 +253,8 @@ type documentGetArgs struct {
 //
 //	salt '*' elasticsearch.document_exists testindex AUx-384m0Bug_8U80wQZ
 func (m *module) documentExists(ctx context.Context, a documentGetArgs) (any, error) {
-	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{a.Index, kind(a.DocType), part(a.ID)}, what: "Cannot retrieve document " + data.Str(a.ID) + " from index " + a.Index})
+	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{a.Index, kind(a.DocType),
+		part(a.ID)}, what: "Cannot retrieve document " + data.Str(a.ID) + " from index " + a.Index})
 }
 
 // documentGet returns a document, or None. From Elasticsearch 7 on doc_type is _doc.
@@ -246,7 +263,8 @@ func (m *module) documentExists(ctx context.Context, a documentGetArgs) (any, er
 //
 //	salt '*' elasticsearch.document_get testindex AUx-384m0Bug_8U80wQZ
 func (m *module) documentGet(ctx context.Context, a documentGetArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index, kind(a.DocType), part(a.ID)}, what: "Cannot retrieve document " + data.Str(a.ID) + " from index " + a.Index, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index, kind(a.DocType),
+		part(a.ID)}, what: "Cannot retrieve document " + data.Str(a.ID) + " from index " + a.Index, missing: true})
 }
 
 type indexCreateArgs struct {
@@ -256,8 +274,8 @@ type indexCreateArgs struct {
 	Source any `default:"None"`
 }
 
-// indexCreate creates an index, and returns whether the server acknowledged it. An index that is there already is
-// one too. body or the file source have its settings and mappings.
+// indexCreate creates an index, and returns whether the server acknowledged it. An index that is there
+// already is one too. body or the file source have its settings and mappings.
 //
 // CLI Example:
 //
@@ -298,7 +316,8 @@ func (m *module) indexDelete(ctx context.Context, a indexArgs) (any, error) {
 //
 //	salt '*' elasticsearch.index_exists testindex
 func (m *module) indexExists(ctx context.Context, a indexArgs) (any, error) {
-	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{a.Index}, what: "Cannot retrieve index " + a.Index})
+	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{a.Index},
+		what: "Cannot retrieve index " + a.Index})
 }
 
 // indexGet returns an index with its settings, mappings and aliases, or None.
@@ -307,7 +326,8 @@ func (m *module) indexExists(ctx context.Context, a indexArgs) (any, error) {
 //
 //	salt '*' elasticsearch.index_get testindex
 func (m *module) indexGet(ctx context.Context, a indexArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index}, what: "Cannot retrieve index " + a.Index, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index},
+		what: "Cannot retrieve index " + a.Index, missing: true})
 }
 
 type openArgs struct {
@@ -332,8 +352,10 @@ type closeArgs struct {
 //
 //	salt '*' elasticsearch.index_open testindex
 func (m *module) indexOpen(ctx context.Context, a openArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{a.Index, "_open"}, what: "Cannot open index " + a.Index, query: []any{"allow_no_indices", a.AllowNoIndices, "expand_wildcards", a.ExpandWildcards,
-		"ignore_unavailable", a.IgnoreUnavailable}}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{a.Index, "_open"},
+		what: "Cannot open index " + a.Index, query: []any{"allow_no_indices", a.AllowNoIndices,
+			"expand_wildcards", a.ExpandWildcards,
+			"ignore_unavailable", a.IgnoreUnavailable}}, "acknowledged")
 }
 
 // indexClose closes an index, and returns whether the server acknowledged it.
@@ -342,8 +364,10 @@ func (m *module) indexOpen(ctx context.Context, a openArgs) (any, error) {
 //
 //	salt '*' elasticsearch.index_close testindex
 func (m *module) indexClose(ctx context.Context, a closeArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{a.Index, "_close"}, what: "Cannot close index " + a.Index, query: []any{"allow_no_indices", a.AllowNoIndices, "expand_wildcards", a.ExpandWildcards,
-		"ignore_unavailable", a.IgnoreUnavailable}}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{a.Index, "_close"},
+		what: "Cannot close index " + a.Index, query: []any{"allow_no_indices", a.AllowNoIndices,
+			"expand_wildcards", a.ExpandWildcards,
+			"ignore_unavailable", a.IgnoreUnavailable}}, "acknowledged")
 }
 
 type kwargsArgs struct {
@@ -351,8 +375,8 @@ type kwargsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// indexGetSettings returns settings of indices, or None. Further arguments are index, name, and those of the API:
-// allow_no_indices, expand_wildcards, flat_settings, ignore_unavailable, include_defaults, local.
+// indexGetSettings returns settings of indices, or None. Further arguments are index, name, and those of
+// the API: allow_no_indices, expand_wildcards, flat_settings, ignore_unavailable, include_defaults, local.
 //
 // CLI Example:
 //
@@ -373,8 +397,8 @@ type putIndexArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// indexPutSettings changes settings of indices, and returns whether the server acknowledged it, or None if there is no
-// such index. Further arguments are index and those of the API, such as preserve_existing.
+// indexPutSettings changes settings of indices, and returns whether the server acknowledged it, or None if
+// there is no such index. Further arguments are index and those of the API, such as preserve_existing.
 //
 // CLI Example:
 //
@@ -388,8 +412,9 @@ func (m *module) indexPutSettings(ctx context.Context, a putIndexArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	v, err := m.ask(ctx, a.connection, request{method: http.MethodPut, path: path, query: query, body: body, missing: true,
-		what: "Cannot update index settings " + data.Str(a.Kwargs)})
+	v, err := m.ask(ctx, a.connection, request{method: http.MethodPut, path: path, query: query, body: body,
+		missing: true,
+		what:    "Cannot update index settings " + data.Str(a.Kwargs)})
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -410,8 +435,8 @@ type mappingGetArgs struct {
 	connection
 }
 
-// mappingCreate changes the mapping of an index, and returns whether the server acknowledged it. From Elasticsearch 7 on
-// doc_type is None.
+// mappingCreate changes the mapping of an index, and returns whether the server acknowledged it. From
+// Elasticsearch 7 on doc_type is None.
 //
 // CLI Example:
 //
@@ -421,7 +446,8 @@ func (m *module) mappingCreate(ctx context.Context, a mappingArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{a.Index, part(a.DocType), "_mapping"}, what: "Cannot create mapping " + a.Index, body: body}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{a.Index, part(a.DocType),
+		"_mapping"}, what: "Cannot create mapping " + a.Index, body: body}, "acknowledged")
 }
 
 // mappingDelete is an error, as no Elasticsearch from 5.0 on deletes mappings.
@@ -439,7 +465,8 @@ func (m *module) mappingDelete(ctx context.Context, a mappingGetArgs) (any, erro
 //
 //	salt '*' elasticsearch.mapping_get testindex user
 func (m *module) mappingGet(ctx context.Context, a mappingGetArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index, "_mapping", part(a.DocType)}, what: "Cannot retrieve mapping " + a.Index, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{a.Index, "_mapping",
+		part(a.DocType)}, what: "Cannot retrieve mapping " + a.Index, missing: true})
 }
 
 type templateArgs struct {
@@ -459,7 +486,8 @@ func (m *module) indexTemplateCreate(ctx context.Context, a templateArgs) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_template", a.Name}, what: "Cannot create template " + a.Name, body: body}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_template", a.Name},
+		what: "Cannot create template " + a.Name, body: body}, "acknowledged")
 }
 
 // indexTemplateDelete deletes an index template, and returns True also if it was not there.
@@ -468,7 +496,8 @@ func (m *module) indexTemplateCreate(ctx context.Context, a templateArgs) (any, 
 //
 //	salt '*' elasticsearch.index_template_delete testindex_templ
 func (m *module) indexTemplateDelete(ctx context.Context, a nameArgs) (any, error) {
-	return m.removed(ctx, a.connection, request{path: []string{"_template", a.Name}, what: "Cannot delete template " + a.Name})
+	return m.removed(ctx, a.connection, request{path: []string{"_template", a.Name},
+		what: "Cannot delete template " + a.Name})
 }
 
 // indexTemplateExists returns whether an index template is there.
@@ -477,7 +506,8 @@ func (m *module) indexTemplateDelete(ctx context.Context, a nameArgs) (any, erro
 //
 //	salt '*' elasticsearch.index_template_exists testindex_templ
 func (m *module) indexTemplateExists(ctx context.Context, a nameArgs) (any, error) {
-	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{"_template", a.Name}, what: "Cannot retrieve template " + a.Name})
+	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{"_template", a.Name},
+		what: "Cannot retrieve template " + a.Name})
 }
 
 // indexTemplateGet returns an index template, or None.
@@ -486,7 +516,8 @@ func (m *module) indexTemplateExists(ctx context.Context, a nameArgs) (any, erro
 //
 //	salt '*' elasticsearch.index_template_get testindex_templ
 func (m *module) indexTemplateGet(ctx context.Context, a nameArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_template", a.Name}, what: "Cannot retrieve template " + a.Name, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_template", a.Name},
+		what: "Cannot retrieve template " + a.Name, missing: true})
 }
 
 type pipelineArgs struct {
@@ -501,7 +532,8 @@ type pipelineArgs struct {
 //
 //	salt '*' elasticsearch.pipeline_get mypipeline
 func (m *module) pipelineGet(ctx context.Context, a idArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_ingest", "pipeline", a.ID}, what: "Cannot create pipeline " + a.ID, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_ingest", "pipeline",
+		a.ID}, what: "Cannot create pipeline " + a.ID, missing: true})
 }
 
 // pipelineDelete deletes an ingest pipeline, and returns True also if it was not there.
@@ -510,7 +542,8 @@ func (m *module) pipelineGet(ctx context.Context, a idArgs) (any, error) {
 //
 //	salt '*' elasticsearch.pipeline_delete mypipeline
 func (m *module) pipelineDelete(ctx context.Context, a idArgs) (any, error) {
-	return m.removed(ctx, a.connection, request{path: []string{"_ingest", "pipeline", a.ID}, what: "Cannot delete pipeline " + a.ID})
+	return m.removed(ctx, a.connection, request{path: []string{"_ingest", "pipeline", a.ID},
+		what: "Cannot delete pipeline " + a.ID})
 }
 
 // pipelineCreate creates or replaces an ingest pipeline, and returns whether the server acknowledged it.
@@ -519,7 +552,8 @@ func (m *module) pipelineDelete(ctx context.Context, a idArgs) (any, error) {
 //
 //	salt '*' elasticsearch.pipeline_create mypipeline '{"description": "my custom pipeline", "processors": []}'
 func (m *module) pipelineCreate(ctx context.Context, a pipelineArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_ingest", "pipeline", a.ID}, what: "Cannot create pipeline " + a.ID, body: a.Body}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_ingest", "pipeline",
+		a.ID}, what: "Cannot create pipeline " + a.ID, body: a.Body}, "acknowledged")
 }
 
 type simulateArgs struct {
@@ -535,7 +569,9 @@ type simulateArgs struct {
 //
 //	salt '*' elasticsearch.pipeline_simulate mypipeline '{"docs": []}' verbose=True
 func (m *module) pipelineSimulate(ctx context.Context, a simulateArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodPost, path: []string{"_ingest", "pipeline", a.ID, "_simulate"}, what: "Cannot simulate pipeline " + a.ID, query: []any{"verbose", a.Verbose}, body: a.Body})
+	return m.ask(ctx, a.connection, request{method: http.MethodPost, path: []string{"_ingest", "pipeline",
+		a.ID, "_simulate"}, what: "Cannot simulate pipeline " + a.ID, query: []any{"verbose", a.Verbose},
+		body: a.Body})
 }
 
 // searchTemplateGet returns a search template, or None. template is its source.
@@ -553,8 +589,8 @@ func (m *module) searchTemplateGet(ctx context.Context, a idArgs) (any, error) {
 	return v, err
 }
 
-// searchTemplateCreate creates or replaces a search template, and returns whether the server acknowledged it. body is the
-// search, or has script.
+// searchTemplateCreate creates or replaces a search template, and returns whether the server acknowledged
+// it. body is the search, or has script.
 //
 // CLI Example:
 //
@@ -571,7 +607,8 @@ func (m *module) searchTemplateCreate(ctx context.Context, a pipelineArgs) (any,
 	if of, _ := body.(*data.Map); !of.Has("script") {
 		body = data.NewMap("script", data.NewMap("lang", "mustache", "source", body))
 	}
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_scripts", a.ID}, what: "Cannot create search template " + a.ID, body: body}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_scripts", a.ID},
+		what: "Cannot create search template " + a.ID, body: body}, "acknowledged")
 }
 
 // searchTemplateDelete deletes a search template, and returns True also if it was not there.
@@ -580,7 +617,8 @@ func (m *module) searchTemplateCreate(ctx context.Context, a pipelineArgs) (any,
 //
 //	salt '*' elasticsearch.search_template_delete mytemplate
 func (m *module) searchTemplateDelete(ctx context.Context, a idArgs) (any, error) {
-	return m.removed(ctx, a.connection, request{path: []string{"_scripts", a.ID}, what: "Cannot delete search template " + a.ID})
+	return m.removed(ctx, a.connection, request{path: []string{"_scripts", a.ID},
+		what: "Cannot delete search template " + a.ID})
 }
 
 type repositoryGetArgs struct {
@@ -601,16 +639,19 @@ type repositoryArgs struct {
 //
 //	salt '*' elasticsearch.repository_get testrepo
 func (m *module) repositoryGet(ctx context.Context, a repositoryGetArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot", a.Name}, what: "Cannot obtain repository " + a.Name, query: []any{"local", a.Local}, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot", a.Name},
+		what: "Cannot obtain repository " + a.Name, query: []any{"local", a.Local}, missing: true})
 }
 
-// repositoryCreate creates or replaces a repository of snapshots, and returns whether the server acknowledged it.
+// repositoryCreate creates or replaces a repository of snapshots, and returns whether the server
+// acknowledged it.
 //
 // CLI Example:
 //
 //	salt '*' elasticsearch.repository_create testrepo '{"type": "fs", "settings": {"location": "/tmp/test"}}'
 func (m *module) repositoryCreate(ctx context.Context, a repositoryArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_snapshot", a.Name}, what: "Cannot create repository " + a.Name, body: a.Body}, "acknowledged")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_snapshot", a.Name},
+		what: "Cannot create repository " + a.Name, body: a.Body}, "acknowledged")
 }
 
 // repositoryDelete deletes a repository of snapshots, and returns True also if it was not there.
@@ -619,16 +660,19 @@ func (m *module) repositoryCreate(ctx context.Context, a repositoryArgs) (any, e
 //
 //	salt '*' elasticsearch.repository_delete testrepo
 func (m *module) repositoryDelete(ctx context.Context, a nameArgs) (any, error) {
-	return m.removed(ctx, a.connection, request{path: []string{"_snapshot", a.Name}, what: "Cannot delete repository " + a.Name})
+	return m.removed(ctx, a.connection, request{path: []string{"_snapshot", a.Name},
+		what: "Cannot delete repository " + a.Name})
 }
 
-// repositoryVerify lets the nodes check a repository of snapshots, and returns those that can use it, or None.
+// repositoryVerify lets the nodes check a repository of snapshots, and returns those that can use it, or
+// None.
 //
 // CLI Example:
 //
 //	salt '*' elasticsearch.repository_verify testrepo
 func (m *module) repositoryVerify(ctx context.Context, a nameArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodPost, path: []string{"_snapshot", a.Name, "_verify"}, what: "Cannot verify repository " + a.Name, missing: true})
+	return m.ask(ctx, a.connection, request{method: http.MethodPost, path: []string{"_snapshot", a.Name,
+		"_verify"}, what: "Cannot verify repository " + a.Name, missing: true})
 }
 
 type statusArgs struct {
@@ -644,7 +688,9 @@ type statusArgs struct {
 //
 //	salt '*' elasticsearch.snapshot_status ignore_unavailable=True
 func (m *module) snapshotStatus(ctx context.Context, a statusArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot", part(a.Repository), part(a.Snapshot), "_status"}, what: "Cannot obtain snapshot status", query: []any{"ignore_unavailable", a.IgnoreUnavailable}})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot",
+		part(a.Repository), part(a.Snapshot), "_status"}, what: "Cannot obtain snapshot status",
+		query: []any{"ignore_unavailable", a.IgnoreUnavailable}})
 }
 
 type snapshotGetArgs struct {
@@ -660,7 +706,9 @@ type snapshotGetArgs struct {
 //
 //	salt '*' elasticsearch.snapshot_get testrepo testsnapshot
 func (m *module) snapshotGet(ctx context.Context, a snapshotGetArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot", a.Repository, a.Snapshot}, what: "Cannot obtain details of snapshot " + a.Snapshot + " in repository " + a.Repository, query: []any{"ignore_unavailable", a.IgnoreUnavailable}})
+	return m.ask(ctx, a.connection, request{method: http.MethodGet, path: []string{"_snapshot", a.Repository,
+		a.Snapshot}, what: "Cannot obtain details of snapshot " + a.Snapshot + " in repository " + a.Repository,
+		query: []any{"ignore_unavailable", a.IgnoreUnavailable}})
 }
 
 type snapshotArgs struct {
@@ -676,7 +724,9 @@ type snapshotArgs struct {
 //
 //	salt '*' elasticsearch.snapshot_create testrepo testsnapshot
 func (m *module) snapshotCreate(ctx context.Context, a snapshotArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_snapshot", a.Repository, a.Snapshot}, what: "Cannot create snapshot " + a.Snapshot + " in repository " + a.Repository, body: a.Body}, "accepted")
+	return m.acked(ctx, a.connection, request{method: http.MethodPut, path: []string{"_snapshot", a.Repository,
+		a.Snapshot}, what: "Cannot create snapshot " + a.Snapshot + " in repository " + a.Repository,
+		body: a.Body}, "accepted")
 }
 
 // snapshotRestore begins to restore a snapshot, and returns whether the server accepted it.
@@ -685,7 +735,8 @@ func (m *module) snapshotCreate(ctx context.Context, a snapshotArgs) (any, error
 //
 //	salt '*' elasticsearch.snapshot_restore testrepo testsnapshot
 func (m *module) snapshotRestore(ctx context.Context, a snapshotArgs) (any, error) {
-	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{"_snapshot", a.Repository, a.Snapshot, "_restore"}, what: "Cannot restore snapshot " + a.Snapshot + " in repository " + a.Repository, body: a.Body}, "accepted")
+	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{"_snapshot",
+		a.Repository, a.Snapshot, "_restore"}, what: "Cannot restore snapshot " + a.Snapshot + " in repository " + a.Repository, body: a.Body}, "accepted")
 }
 
 type snapshotDeleteArgs struct {
@@ -700,7 +751,8 @@ type snapshotDeleteArgs struct {
 //
 //	salt '*' elasticsearch.snapshot_delete testrepo testsnapshot
 func (m *module) snapshotDelete(ctx context.Context, a snapshotDeleteArgs) (any, error) {
-	return m.removed(ctx, a.connection, request{path: []string{"_snapshot", a.Repository, a.Snapshot}, what: "Cannot delete snapshot " + a.Snapshot + " from repository " + a.Repository})
+	return m.removed(ctx, a.connection, request{path: []string{"_snapshot", a.Repository, a.Snapshot},
+		what: "Cannot delete snapshot " + a.Snapshot + " from repository " + a.Repository})
 }
 
 // flushSynced flushes indices so that they recover fast, and returns the server's answer. index names them;
@@ -710,6 +762,7 @@ func (m *module) snapshotDelete(ctx context.Context, a snapshotDeleteArgs) (any,
 //
 //	salt '*' elasticsearch.flush_synced index=testindex
 func (m *module) flushSynced(ctx context.Context, a kwargsArgs) (any, error) {
-	return m.ask(ctx, a.connection, request{method: http.MethodPost, path: []string{part(a.Kwargs.Value("index")), "_flush",
-		"synced"}, what: "Cannot flush synced"})
+	return m.ask(ctx, a.connection, request{method: http.MethodPost,
+		path: []string{part(a.Kwargs.Value("index")), "_flush",
+			"synced"}, what: "Cannot flush synced"})
 }

@@ -99,8 +99,9 @@ type switchArgs struct {
 	profileArgs
 }
 
-// getUsers returns all users. profile is, for each function, the name of an option of the minion or a dictionary with
-// grafana_url and grafana_token or grafana_user and grafana_password; grafana_timeout is 3 seconds by default.
+// getUsers returns all users. profile is, for each function, the name of an option of the minion or a
+// dictionary with grafana_url and grafana_token or grafana_user and grafana_password; grafana_timeout is 3
+// seconds by default.
 //
 // CLI Example:
 //
@@ -209,8 +210,8 @@ func (m *module) getOrgUsers(ctx context.Context, a orgArgs) (any, error) {
 	return m.in(ctx, a.Profile, a.Orgname, http.MethodGet, nil, "org", "users")
 }
 
-// createOrgUser takes a user into an organization, with the fields loginOrEmail and role, and returns Grafana's
-// answer.
+// createOrgUser takes a user into an organization, with the fields loginOrEmail and role, and returns
+// Grafana's answer.
 //
 // CLI Example:
 //
@@ -246,8 +247,8 @@ func (m *module) getOrgAddress(ctx context.Context, a orgArgs) (any, error) {
 	return m.in(ctx, a.Profile, a.Orgname, http.MethodGet, nil, "org", "address")
 }
 
-// updateOrgAddress changes the address of an organization: the fields address1, address2, city, zipCode, state and
-// country. It returns Grafana's answer.
+// updateOrgAddress changes the address of an organization: the fields address1, address2, city, zipCode,
+// state and country. It returns Grafana's answer.
 //
 // CLI Example:
 //
@@ -265,8 +266,8 @@ func (m *module) getOrgPrefs(ctx context.Context, a orgArgs) (any, error) {
 	return m.in(ctx, a.Profile, a.Orgname, http.MethodGet, nil, "org", "preferences")
 }
 
-// updateOrgPrefs changes the preferences of an organization: the fields theme, homeDashboardId and timezone. It returns
-// Grafana's answer.
+// updateOrgPrefs changes the preferences of an organization: the fields theme, homeDashboardId and
+// timezone. It returns Grafana's answer.
 //
 // CLI Example:
 //
@@ -338,7 +339,8 @@ func (m *module) deleteDashboard(ctx context.Context, a slugArgs) (any, error) {
 	return m.in(ctx, a.Profile, a.Orgname, http.MethodDelete, nil, "dashboards", "db", a.Slug)
 }
 
-// createUpdateDashboard creates or changes a dashboard with the fields dashboard and overwrite, and returns Grafana's answer.
+// createUpdateDashboard creates or changes a dashboard with the fields dashboard and overwrite, and returns
+// Grafana's answer.
 //
 // CLI Example:
 //

@@ -1,10 +1,10 @@
-// Package grafana4 is Salt's module grafana4: users, organizations, data sources and dashboards of Grafana, over its
-// HTTP API (salt/modules/grafana4.py).
+// Package grafana4 is Salt's module grafana4: users, organizations, data sources and dashboards of Grafana,
+// over its HTTP API (salt/modules/grafana4.py).
 //
 // grafana4.go sends the requests, functions.go has the functions.
 //
-// Differences from Salt: update_datasource and delete_datasource switch to orgname first, which Salt's ignore. An
-// organization to switch to that is not there is an error of all of them.
+// Differences from Salt: update_datasource and delete_datasource switch to orgname first, which Salt's
+// ignore. An organization to switch to that is not there is an error of all of them.
 package grafana4
 
 import (
@@ -28,7 +28,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("create_datasource", m.createDatasource).Secret("profile", "password", "basicAuthPassword", "secureJsonData"),
+		loader.F("create_datasource", m.createDatasource).Secret("profile", "password", "basicAuthPassword",
+			"secureJsonData"),
 		loader.F("create_org", m.createOrg).Secret("profile"),
 		loader.F("create_org_user", m.createOrgUser).Secret("profile"),
 		loader.F("create_update_dashboard", m.createUpdateDashboard).Secret("profile"),
@@ -52,7 +53,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("get_user_orgs", m.getUserOrgs).Secret("profile"),
 		loader.F("get_users", m.getUsers).Secret("profile"),
 		loader.F("switch_org", m.switchOrg).Secret("profile"),
-		loader.F("update_datasource", m.updateDatasource).Secret("profile", "password", "basicAuthPassword", "secureJsonData"),
+		loader.F("update_datasource", m.updateDatasource).Secret("profile", "password", "basicAuthPassword",
+			"secureJsonData"),
 		loader.F("update_org", m.updateOrg).Secret("profile"),
 		loader.F("update_org_address", m.updateOrgAddress).Secret("profile"),
 		loader.F("update_org_prefs", m.updateOrgPrefs).Secret("profile"),
@@ -97,8 +99,10 @@ func (m *module) in(
 	return m.ask(ctx, profile, method, fields, parts...)
 }
 
-// ask sends a request to an address below /api, with fields as JSON if they are not nil, and returns the answer.
-func (m *module) ask(ctx context.Context, given any, method string, fields *data.Map, parts ...string) (any, error) {
+// ask sends a request to an address below /api, with fields as JSON if they are not nil, and returns the
+// answer.
+func (m *module) ask(ctx context.Context, given any, method string, fields *data.Map, parts ...string) (any,
+	error) {
 	p, err := m.profile(ctx, given)
 	if err != nil {
 		return nil, err
@@ -156,9 +160,11 @@ func send(ctx context.Context, r rest.Request, timeout any) (any, error) {
 	case err != nil:
 		return nil, loader.Exception("requests.exceptions.ConnectionError", "ask Grafana: %s", err)
 	case a.Status >= http.StatusInternalServerError:
-		return nil, loader.Exception(httpError, "%d Server Error: %s for url: %s", a.Status, a.Reason, rest.Public(r.URL))
+		return nil, loader.Exception(httpError, "%d Server Error: %s for url: %s", a.Status, a.Reason,
+			rest.Public(r.URL))
 	case a.Status >= http.StatusBadRequest:
-		return nil, loader.Exception(httpError, "%d Client Error: %s for url: %s", a.Status, a.Reason, rest.Public(r.URL))
+		return nil, loader.Exception(httpError, "%d Client Error: %s for url: %s", a.Status, a.Reason,
+			rest.Public(r.URL))
 	}
 	v, err := a.JSON()
 	if err != nil {

@@ -40,7 +40,8 @@ func TestErrors(t *testing.T) {
 		{"get_users", data.NewMap("grafana_url", s.URL), nil, "lacks grafana_token", 0},
 		{"get_users", full, nil, "not JSON", 1},
 		{"get_user_data", full, []any{"../admin"}, "not fit for an address", 0},
-		{"get_users", data.NewMap("grafana_url", "http://u:marker@127.0.0.1:1", "grafana_token", "marker"), nil, "refused", 0},
+		{"get_users", data.NewMap("grafana_url", "http://u:marker@127.0.0.1:1", "grafana_token", "marker"), nil,
+			"refused", 0},
 	} {
 		_, err := r.Invoke(t.Context(), "grafana4."+c.fun, c.args, data.NewMap("profile", c.profile))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "marker") {

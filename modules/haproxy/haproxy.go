@@ -1,10 +1,10 @@
 // Package haproxy is Salt's module haproxy: the servers and backends of HAProxy, over its admin socket
 // (salt/modules/haproxyconn.py and the library haproxyctl).
 //
-// Differences from Salt: set_weight sets the weight, which Salt's does not. A backend has its own servers only, and
-// not those of backends whose name begins with its name. The status in haproxy.get_backend is complete (no check,
-// UP 1/2). An error of HAProxy is one of enable_server, disable_server and set_weight too. wait_state waits between
-// its looks at the socket.
+// Differences from Salt: set_weight sets the weight, which Salt's does not. A backend has its own servers
+// only, and not those of backends whose name begins with its name. The status in haproxy.get_backend is
+// complete (no check, UP 1/2). An error of HAProxy is one of enable_server, disable_server and set_weight
+// too. wait_state waits between its looks at the socket.
 package haproxy
 
 import (
@@ -109,10 +109,12 @@ type row struct{ proxy, name, status, weight, in, out, sessions string }
 
 // text returns the line of haproxy.list_servers.
 func (r row) text() string {
-	return fmt.Sprintf("Name: %s Status: %s Weight: %s bIn: %s bOut: %s", r.name, r.status, r.weight, r.in, r.out)
+	return fmt.Sprintf("Name: %s Status: %s Weight: %s bIn: %s bOut: %s", r.name, r.status, r.weight, r.in,
+		r.out)
 }
 
-// parse reads the statistics: a line with the names of the columns and a line for each frontend, backend and server.
+// parse reads the statistics: a line with the names of the columns and a line for each frontend, backend
+// and server.
 func parse(text string) ([]row, error) {
 	head, rest, _ := strings.Cut(text, "\n")
 	head, ok := strings.CutPrefix(head, "# ")
@@ -169,7 +171,8 @@ type listArgs struct {
 	Objectify any    `default:"False"`
 }
 
-// listServers returns a text with a line for each server of a backend: its name, status, weight and bytes in and out.
+// listServers returns a text with a line for each server of a backend: its name, status, weight and bytes
+// in and out.
 //
 // objectify
 //
@@ -177,7 +180,8 @@ type listArgs struct {
 //
 // socket
 //
-//	The socket of HAProxy (stats socket), for this and the other functions. Those that change something need level
+//	The socket of HAProxy (stats socket), for this and the other functions. Those that change something
+//	need level
 //	admin there.
 //
 // CLI Example:
@@ -206,8 +210,8 @@ type waitArgs struct {
 	Socket  string  `default:"'/var/run/haproxy.sock'"`
 }
 
-// waitState waits until a server has a status, and returns whether it has it before timeout seconds have passed.
-// Case does not count.
+// waitState waits until a server has a status, and returns whether it has it before timeout seconds have
+// passed. Case does not count.
 //
 // CLI Example:
 //
@@ -278,8 +282,8 @@ type serverArgs struct {
 	Socket  string `default:"'/var/run/haproxy.sock'"`
 }
 
-// enableServer lets HAProxy use a server of a backend again, and returns the lines of its servers by the name of the
-// backend. The backend * stands for all.
+// enableServer lets HAProxy use a server of a backend again, and returns the lines of its servers by the
+// name of the backend. The backend * stands for all.
 //
 // CLI Example:
 //
@@ -288,8 +292,8 @@ func (m *module) enableServer(ctx context.Context, a serverArgs) (any, error) {
 	return m.switchServer(ctx, "enable", a)
 }
 
-// disableServer puts a server of a backend into maintenance, and returns the lines of its servers by the name of the
-// backend. The backend * stands for all.
+// disableServer puts a server of a backend into maintenance, and returns the lines of its servers by the
+// name of the backend. The backend * stands for all.
 //
 // CLI Example:
 //
@@ -349,8 +353,8 @@ type weightArgs struct {
 	Socket  string `default:"'/var/run/haproxy.sock'"`
 }
 
-// setWeight sets the weight of a server, and returns HAProxy's text on it. weight is a number, or one with a percent
-// sign.
+// setWeight sets the weight of a server, and returns HAProxy's text on it. weight is a number, or one with
+// a percent sign.
 //
 // CLI Example:
 //
@@ -381,8 +385,8 @@ type stateArgs struct {
 	Socket  string `default:"'/var/run/haproxy.sock'"`
 }
 
-// setState sets the administrative state of a server: ready, drain or maint. It returns HAProxy's answer, which is a
-// line end after a success.
+// setState sets the administrative state of a server: ready, drain or maint. It returns HAProxy's answer,
+// which is a line end after a success.
 //
 // CLI Example:
 //

@@ -48,8 +48,8 @@ func (m *module) completion(ctx context.Context, a shellArgs) (any, error) {
 	return m.text(ctx, a.options, []string{"completion"}, a.Shell)
 }
 
-// create makes a directory with a new chart, and returns True or helm's error. The arguments flags and kvflags of
-// each function are options of helm: a list of names, and a dictionary of names and values.
+// create makes a directory with a new chart, and returns True or helm's error. The arguments flags and
+// kvflags of each function are options of helm: a list of names, and a dictionary of names and values.
 //
 // CLI Example:
 //
@@ -58,7 +58,8 @@ func (m *module) create(ctx context.Context, a nameArgs) (any, error) {
 	return m.do(ctx, a.options, []string{"create"}, a.Name)
 }
 
-// dependencyBuild downloads the dependencies of a chart as its lock file names them, and returns True or helm's error.
+// dependencyBuild downloads the dependencies of a chart as its lock file names them, and returns True or
+// helm's error.
 //
 // CLI Example:
 //
@@ -76,7 +77,8 @@ func (m *module) dependencyList(ctx context.Context, a chartArgs) (any, error) {
 	return m.text(ctx, a.options, []string{"dependency", "list"}, a.Chart)
 }
 
-// dependencyUpdate downloads the dependencies of a chart as its Chart.yaml names them, and returns True or helm's error.
+// dependencyUpdate downloads the dependencies of a chart as its Chart.yaml names them, and returns True or
+// helm's error.
 //
 // CLI Example:
 //
@@ -242,14 +244,15 @@ type lintArgs struct {
 	options
 }
 
-// lint checks a chart, and returns True or helm's error. values is a file of values, and set a value KEY=VALUE or
-// a list of them.
+// lint checks a chart, and returns True or helm's error. values is a file of values, and set a value
+// KEY=VALUE or a list of them.
 //
 // CLI Example:
 //
 //	salt '*' helm.lint PATH
 func (m *module) lint(ctx context.Context, a lintArgs) (any, error) {
-	return m.do(ctx, a.with("values", a.Values, "namespace", a.Namespace, "set", a.Set), []string{"lint"}, a.Path)
+	return m.do(ctx, a.with("values", a.Values, "namespace", a.Namespace, "set", a.Set), []string{"lint"},
+		a.Path)
 }
 
 type templateArgs struct {
@@ -261,8 +264,8 @@ type templateArgs struct {
 	options
 }
 
-// template returns the manifests of a chart without installing it. With output_dir they go into files below that
-// directory.
+// template returns the manifests of a chart without installing it. With output_dir they go into files below
+// that directory.
 //
 // CLI Example:
 //

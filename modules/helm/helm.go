@@ -3,10 +3,10 @@
 //
 // helm.go runs the program, chart.go, release.go and repo.go have the functions.
 //
-// Differences from Salt: no secret is an argument of helm. The password of helm.repo_add reaches it on standard
-// input, which needs Helm 3.2 or newer, and the kvflag kube-token as the variable HELM_KUBETOKEN. Other
-// functions refuse the kvflag password. helm.repo_manage adds repositories without the flag --output, which
-// helm repo add does not know; Salt passes it if there are kvflags.
+// Differences from Salt: no secret is an argument of helm. The password of helm.repo_add reaches it on
+// standard input, which needs Helm 3.2 or newer, and the kvflag kube-token as the variable HELM_KUBETOKEN.
+// Other functions refuse the kvflag password. helm.repo_manage adds repositories without the flag --output,
+// which helm repo add does not know; Salt passes it if there are kvflags.
 package helm
 
 import (
@@ -194,8 +194,8 @@ func (m *module) text(ctx context.Context, o options, command []string, operands
 	return ran.Stdout, nil
 }
 
-// value runs a command, and returns the value of its JSON, or its error output if it fails. With another format
-// among the options it returns the text.
+// value runs a command, and returns the value of its JSON, or its error output if it fails. With another
+// format among the options it returns the text.
 func (m *module) value(ctx context.Context, o options, command []string, operands ...string) (any, error) {
 	if !o.Kvflags.Has("output") && !o.Kvflags.Has("--output") {
 		o = o.with("output", "json")

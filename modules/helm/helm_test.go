@@ -37,7 +37,8 @@ func TestNeedsUpgrade(t *testing.T) {
 		{now, printed(`{"manifest": "a", "config": {"n": 2}}`), true},
 		{now, printed(`{"manifest": "b", "config": {"n": 1}}`), true},
 		{printed(`{"info": {"status": "failed"}, "manifest": "a"}`), printed(`{"manifest": "a"}`), true},
-		{printed(`{"info": {"status": "deployed"}, "manifest": "a"}`), printed(`{"manifest": "a", "config": {}}`), false},
+		{printed(`{"info": {"status": "deployed"}, "manifest": "a"}`), printed(`{"manifest": "a", "config": {}}`),
+			false},
 		{nil, printed(`{}`), nil}, {now, nil, nil}, {now, printed("x"), nil},
 	} {
 		shell := &replay.Shell{Answers: &data.Map{}}
@@ -118,14 +119,16 @@ func TestOperands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{"install -x c", "install r --x", "upgrade r -x", "uninstall -x", "rollback r -1",
+	for _, call := range []string{"install -x c", "install r --x", "upgrade r -x", "uninstall -x",
+		"rollback r -1",
 		"repo_add -x u", "repo_add n -x", "pull -x", "template n -x", "create a\nb", "status -x", "lint -x"} {
 		fun, rest, _ := strings.Cut(call, " ")
 		if got, err := r.Invoke(t.Context(), "helm."+fun, data.Values(strings.Split(rest, " ")), nil); err == nil {
 			t.Errorf("%s returns %s", call, data.Repr(got))
 		}
 	}
-	if got, err := r.Invoke(t.Context(), "helm.list", nil, data.NewMap("kvflags", data.NewMap("a", "b\nc"))); err == nil {
+	if got, err := r.Invoke(t.Context(), "helm.list", nil, data.NewMap("kvflags", data.NewMap("a",
+		"b\nc"))); err == nil {
 		t.Errorf("an option with two lines returns %s", data.Repr(got))
 	}
 	if data.Repr(shell.Ran) != "[]" {

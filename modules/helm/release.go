@@ -144,8 +144,8 @@ func (a installArgs) all() options {
 	return a.with("values", a.Values, "version", a.Version, "namespace", a.Namespace, "set", a.Set)
 }
 
-// install installs a chart as a release, and returns True or helm's error. Every user of the host can read the
-// options, so secrets belong into the file values.
+// install installs a chart as a release, and returns True or helm's error. Every user of the host can read
+// the options, so secrets belong into the file values.
 //
 // values
 //
@@ -170,8 +170,8 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	return m.do(ctx, a.all(), []string{"install"}, a.Release, a.Chart)
 }
 
-// upgrade brings a release to a version of a chart, and returns True or helm's error. Its arguments are those of
-// helm.install.
+// upgrade brings a release to a version of a chart, and returns True or helm's error. Its arguments are
+// those of helm.install.
 //
 // CLI Example:
 //
@@ -180,8 +180,8 @@ func (m *module) upgrade(ctx context.Context, a installArgs) (any, error) {
 	return m.do(ctx, a.all(), []string{"upgrade"}, a.Release, a.Chart)
 }
 
-// needsUpgrade returns whether helm.upgrade with the same arguments would change a release: its manifest or its
-// values, by a trial run of helm. It is Brine's own.
+// needsUpgrade returns whether helm.upgrade with the same arguments would change a release: its manifest or
+// its values, by a trial run of helm. It is Brine's own.
 //
 // CLI Example:
 //

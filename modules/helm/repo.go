@@ -15,7 +15,8 @@ type repoAddArgs struct {
 	options
 }
 
-// repoAdd adds a repository of charts, and returns True or helm's error. kvflags may hold username and password.
+// repoAdd adds a repository of charts, and returns True or helm's error. kvflags may hold username and
+// password.
 //
 // CLI Example:
 //

@@ -17,9 +17,9 @@ type nameArgs struct {
 	Kwargs *data.Map `kwargs:"client_args"`
 }
 
-// listDBs returns the databases. The arguments influxdb_user, influxdb_password, influxdb_host and influxdb_port of
-// each function default to the options influxdb.user, influxdb.password, influxdb.host and influxdb.port; ssl,
-// verify_ssl, timeout and path are further ones.
+// listDBs returns the databases. The arguments influxdb_user, influxdb_password, influxdb_host and
+// influxdb_port of each function default to the options influxdb.user, influxdb.password, influxdb.host and
+// influxdb.port; ssl, verify_ssl, timeout and path are further ones.
 //
 // CLI Example:
 //
@@ -354,7 +354,8 @@ type cqArgs struct {
 	Kwargs         *data.Map `kwargs:"client_args"`
 }
 
-// createContinuousQuery creates a continuous query, and returns True. resample_time and coverage_period are durations.
+// createContinuousQuery creates a continuous query, and returns True. resample_time and coverage_period are
+// durations.
 //
 // CLI Example:
 //

@@ -1,10 +1,10 @@
-// Package influxdb is Salt's module influxdb: databases, users, privileges, retention policies and continuous queries
-// of InfluxDB 1, over its HTTP API (salt/modules/influxdbmod.py).
+// Package influxdb is Salt's module influxdb: databases, users, privileges, retention policies and
+// continuous queries of InfluxDB 1, over its HTTP API (salt/modules/influxdbmod.py).
 //
 // influxdb.go sends queries, functions.go has the functions.
 //
-// Differences from Salt: queries that may hold passwords are in the body of a request, and not in its address. Names
-// of continuous queries and their databases are quoted.
+// Differences from Salt: queries that may hold passwords are in the body of a request, and not in its
+// address. Names of continuous queries and their databases are quoted.
 package influxdb
 
 import (
@@ -68,8 +68,9 @@ type client struct {
 	address, database, user, pass string
 }
 
-// client reads the arguments of a connection: influxdb_user, influxdb_password, influxdb_host and influxdb_port, which
-// default to the options influxdb.user, .password, .host and .port, and those of the library.
+// client reads the arguments of a connection: influxdb_user, influxdb_password, influxdb_host and
+// influxdb_port, which default to the options influxdb.user, .password, .host and .port, and those of the
+// library.
 func (m *module) client(ctx context.Context, args *data.Map) (client, error) {
 	c := client{options: rest.Options{EnvironmentProxies: true, Insecure: true}}
 	given := map[string]string{}
@@ -125,7 +126,8 @@ func (m *module) client(ctx context.Context, args *data.Map) (client, error) {
 
 // internal reports whether an argument belongs to a state or a job.
 func internal(name string) bool {
-	return strings.HasPrefix(name, "__") || slices.Contains([]string{"fun", "state", "name", "order", "require", "watch",
+	return strings.HasPrefix(name, "__") || slices.Contains([]string{"fun", "state", "name", "order",
+		"require", "watch",
 		"onlyif", "unless", "failhard", "reload_modules", "saltenv", "retry", "fire_event", "parallel"}, name)
 }
 
@@ -154,9 +156,11 @@ func (m *module) ask(ctx context.Context, args *data.Map, database, query string
 		return nil, err
 	}
 	defer client.Close()
-	a, err := client.Do(ctx, rest.Request{Method: http.MethodPost, URL: c.address, User: c.user, Password: c.pass,
-		Body:   []byte(form.Encode()),
-		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}})
+	a, err := client.Do(ctx, rest.Request{Method: http.MethodPost, URL: c.address, User: c.user,
+		Password: c.pass,
+		Body:     []byte(form.Encode()),
+		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded",
+			"Accept": "application/json"}})
 	switch {
 	case err != nil:
 		return nil, loader.Exception("requests.exceptions.ConnectionError", "ask InfluxDB: %s", err)
@@ -175,7 +179,8 @@ func refusal(a *rest.Answer) error {
 	if a.Status >= http.StatusInternalServerError {
 		class = "Server"
 	}
-	return loader.Exception("influxdb.exceptions.InfluxDB"+class+"Error", "%d: %s", a.Status, text[:min(len(text), 1000)])
+	return loader.Exception("influxdb.exceptions.InfluxDB"+class+"Error", "%d: %s", a.Status,
+		text[:min(len(text), 1000)])
 }
 
 // tables reads the results of an answer.

@@ -25,8 +25,8 @@ func registry(t *testing.T, opts ...any) *loader.Registry {
 	return r
 }
 
-// testdata/calls.json has the results of Salt 3006.18 with InfluxDB 1.6.7, each call after the one before. ROOT is its
-// port.
+// testdata/calls.json has the results of Salt 3006.18 with InfluxDB 1.6.7, each call after the one before.
+// ROOT is its port.
 func TestCalls(t *testing.T) {
 	need.Time(t, "InfluxDB syncs each change to disk")
 	port := daemon.Influxd(t)
@@ -52,8 +52,10 @@ func TestCalls(t *testing.T) {
 		args []any
 		want any
 	}{
-		{"drop_continuous_query", []any{"mydb", "cq"}, true}, {"continuous_query_exists", []any{"mydb", "cq"}, false},
-		{"drop_retention_policy", []any{"mydb", "week"}, true}, {"retention_policy_exists", []any{"mydb", "week"}, false},
+		{"drop_continuous_query", []any{"mydb", "cq"}, true}, {"continuous_query_exists", []any{"mydb", "cq"},
+			false},
+		{"drop_retention_policy", []any{"mydb", "week"}, true}, {"retention_policy_exists", []any{"mydb", "week"},
+			false},
 		{"remove_user", []any{"bob"}, true}, {"user_exists", []any{"bob"}, false},
 		{"create_user", []any{`a"b\`, `it's`, true}, true}, {"user_exists", []any{`a"b\`}, true},
 		{"drop_db", []any{"mydb"}, true}, {"db_exists", []any{"mydb"}, false},
@@ -64,8 +66,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// No password is part of an address or of an error, and nothing but durations and privileges is part of a query
-// without quotes.
+// No password is part of an address or of an error, and nothing but durations and privileges is part of a
+// query without quotes.
 func TestSecrets(t *testing.T) {
 	s := fakeweb.New(t, func(r fakeweb.Request) *fakeweb.Answer {
 		if strings.Contains(r.Body, "SHOW+USERS") {
@@ -92,7 +94,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%v gives %v", c, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "influxdb.list_dbs", nil, data.NewMap("bogus", 1)); loader.KindOf(err) != loader.KindType {
+	if _, err := r.Invoke(t.Context(), "influxdb.list_dbs", nil, data.NewMap("bogus",
+		1)); loader.KindOf(err) != loader.KindType {
 		t.Errorf("an unknown argument gives %v", err)
 	}
 }

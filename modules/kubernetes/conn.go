@@ -41,7 +41,8 @@ func (m *module) setting(ctx context.Context, args *data.Map, arg, option string
 	return calls.Text(v), err
 }
 
-// server reads the arguments of a connection: kubeconfig, kubeconfig_data and context, or api_url and its like.
+// server reads the arguments of a connection: kubeconfig, kubeconfig_data and context, or api_url and its
+// like.
 func (m *module) server(ctx context.Context, args *data.Map) (server, error) {
 	given := map[string]string{}
 	for _, name := range [][2]string{{"kubeconfig", "kubeconfig"}, {"kubeconfig_data", "kubeconfig-data"},
@@ -119,7 +120,8 @@ func parse(text []byte, context, dir string) (server, error) {
 		return server{}, err
 	}
 	if user.Has("exec") || user.Has("auth-provider") {
-		return server{}, loader.Execution("the user %q of the kubeconfig logs in by another program", of.Text("user"))
+		return server{}, loader.Execution("the user %q of the kubeconfig logs in by another program",
+			of.Text("user"))
 	}
 	s := server{url: cluster.Text("server"), token: calls.Text(user.Value("token")),
 		user: calls.Text(user.Value("username")), password: calls.Text(user.Value("password"))}

@@ -30,10 +30,10 @@ type nameInArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// ping returns whether the API server answers. The arguments kubeconfig, kubeconfig_data (in base64) and context of each
-// function default to the options kubernetes.kubeconfig, kubernetes.kubeconfig-data and kubernetes.context. In place of
-// them there are api_url, api_user, api_password, api_certificate_authority_file, api_client_certificate_file and
-// api_client_key_file.
+// ping returns whether the API server answers. The arguments kubeconfig, kubeconfig_data (in base64) and
+// context of each function default to the options kubernetes.kubeconfig, kubernetes.kubeconfig-data and
+// kubernetes.context. In place of them there are api_url, api_user, api_password,
+// api_certificate_authority_file, api_client_certificate_file and api_client_key_file.
 //
 // CLI Example:
 //
@@ -113,7 +113,8 @@ func (m *module) nodeRemoveLabel(ctx context.Context, a removeLabelArgs) (any, e
 
 func (m *module) label(ctx context.Context, args *data.Map, name, label string, value any) (any, error) {
 	body := data.NewMap("metadata", data.NewMap("labels", data.NewMap(label, value)))
-	return m.object(ctx, args, request{method: http.MethodPatch, kind: node, name: name, body: body, patch: true})
+	return m.object(ctx, args, request{method: http.MethodPatch, kind: node, name: name, body: body,
+		patch: true})
 }
 
 // namespaces returns the names of the namespaces.
@@ -307,8 +308,8 @@ func (m *module) remove(ctx context.Context, args *data.Map, r request) (any, er
 // Waiting for the end of a deployment.
 const patience, pause = 30 * time.Second, time.Second
 
-// deleteDeployment deletes a deployment, waits up to half a minute for its end, and returns the answer of the server, or None if it is
-// not there. code is 200 once it is gone.
+// deleteDeployment deletes a deployment, waits up to half a minute for its end, and returns the answer of
+// the server, or None if it is not there. code is 200 once it is gone.
 //
 // CLI Example:
 //
@@ -359,41 +360,44 @@ type replaceArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// createDeployment creates a deployment of metadata and spec, or of the file source of the file server, which the engine template renders. It
-// returns the deployment.
+// createDeployment creates a deployment of metadata and spec, or of the file source of the file server,
+// which the engine template renders. It returns the deployment.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.create_deployment my-deployment default {} {} salt://deployment.yml jinja base
 func (m *module) createDeployment(ctx context.Context, a createArgs) (any, error) {
-	return m.put(ctx, a.Kwargs, deployment, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source, a.Template,
+	return m.put(ctx, a.Kwargs, deployment, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source,
+		a.Template,
 		a.Saltenv}, nil)
 }
 
-// createPod creates a pod of metadata and spec, or of the file source of the file server, which the engine template renders. It
-// returns the pod.
+// createPod creates a pod of metadata and spec, or of the file source of the file server, which the engine
+// template renders. It returns the pod.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.create_pod my-pod default {} {} salt://pod.yml jinja base
 func (m *module) createPod(ctx context.Context, a createArgs) (any, error) {
-	return m.put(ctx, a.Kwargs, pod, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source, a.Template,
+	return m.put(ctx, a.Kwargs, pod, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source,
+		a.Template,
 		a.Saltenv}, nil)
 }
 
-// createService creates a service of metadata and spec, or of the file source of the file server, which the engine template renders. It
-// returns the service.
+// createService creates a service of metadata and spec, or of the file source of the file server, which the
+// engine template renders. It returns the service.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.create_service my-service default {} {} salt://service.yml jinja base
 func (m *module) createService(ctx context.Context, a createArgs) (any, error) {
-	return m.put(ctx, a.Kwargs, service, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source, a.Template,
+	return m.put(ctx, a.Kwargs, service, "", definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source,
+		a.Template,
 		a.Saltenv}, nil)
 }
 
-// replaceDeployment replaces a deployment, and returns it, or None if it is not there. Its arguments are those of
-// kubernetes.create_deployment.
+// replaceDeployment replaces a deployment, and returns it, or None if it is not there. Its arguments are
+// those of kubernetes.create_deployment.
 //
 // CLI Example:
 //
@@ -415,14 +419,15 @@ type replaceServiceArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// replaceService replaces a service, and returns it, or None if it is not there. old_service is what kubernetes.show_service returns:
-// the address of the service stays.
+// replaceService replaces a service, and returns it, or None if it is not there. old_service is what
+// kubernetes.show_service returns: the address of the service stays.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.replace_service my-service {} {} salt://service.yml jinja {} base default
 func (m *module) replaceService(ctx context.Context, a replaceServiceArgs) (any, error) {
-	return m.put(ctx, a.Kwargs, service, a.Name, definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source, a.Template,
+	return m.put(ctx, a.Kwargs, service, a.Name, definition{a.Name, a.Namespace, a.Metadata, a.Spec, a.Source,
+		a.Template,
 		a.Saltenv}, a.OldService)
 }
 
@@ -458,7 +463,8 @@ func (m *module) putData(
 	if err != nil {
 		return nil, err
 	}
-	body := data.NewMap("apiVersion", k.version, "kind", k.name, "metadata", meta(d.name, d.in, nil), "data", values)
+	body := data.NewMap("apiVersion", k.version, "kind", k.name, "metadata", meta(d.name, d.in, nil), "data",
+		values)
 	return m.object(ctx, args, request{method: method(replaced), kind: k, in: d.in, name: replaced, body: body})
 }
 
@@ -492,14 +498,16 @@ type replaceDataArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// createSecret creates a secret of data, a dictionary of texts, or of the file source of the file server. It returns the secret.
+// createSecret creates a secret of data, a dictionary of texts, or of the file source of the file server.
+// It returns the secret.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.create_secret settings default '{"example.conf": "# example"}'
 func (m *module) createSecret(ctx context.Context, a createSecretArgs) (any, error) {
-	return m.putData(ctx, a.Kwargs, secret, "", definition{name: a.Name, in: a.Namespace, source: a.Source, template: a.Template,
-		saltenv: a.Saltenv}, a.Data)
+	return m.putData(ctx, a.Kwargs, secret, "", definition{name: a.Name, in: a.Namespace, source: a.Source,
+		template: a.Template,
+		saltenv:  a.Saltenv}, a.Data)
 }
 
 // replaceSecret replaces a secret, and returns it, or None if it is not there.
@@ -508,18 +516,21 @@ func (m *module) createSecret(ctx context.Context, a createSecretArgs) (any, err
 //
 //	salt '*' kubernetes.replace_secret settings '{"example.conf": "# example"}' namespace=default
 func (m *module) replaceSecret(ctx context.Context, a replaceDataArgs) (any, error) {
-	return m.putData(ctx, a.Kwargs, secret, a.Name, definition{name: a.Name, in: a.Namespace, source: a.Source, template: a.Template,
-		saltenv: a.Saltenv}, a.Data)
+	return m.putData(ctx, a.Kwargs, secret, a.Name, definition{name: a.Name, in: a.Namespace, source: a.Source,
+		template: a.Template,
+		saltenv:  a.Saltenv}, a.Data)
 }
 
-// createConfigmap creates a config map of data, a dictionary of texts, or of the file source of the file server. It returns the config map.
+// createConfigmap creates a config map of data, a dictionary of texts, or of the file source of the file
+// server. It returns the config map.
 //
 // CLI Example:
 //
 //	salt '*' kubernetes.create_configmap settings default '{"example.conf": "# example"}'
 func (m *module) createConfigmap(ctx context.Context, a createConfigmapArgs) (any, error) {
-	return m.putData(ctx, a.Kwargs, configmap, "", definition{name: a.Name, in: a.Namespace, source: a.Source, template: a.Template,
-		saltenv: a.Saltenv}, a.Data)
+	return m.putData(ctx, a.Kwargs, configmap, "", definition{name: a.Name, in: a.Namespace, source: a.Source,
+		template: a.Template,
+		saltenv:  a.Saltenv}, a.Data)
 }
 
 // replaceConfigmap replaces a config map, and returns it, or None if it is not there.
@@ -528,7 +539,8 @@ func (m *module) createConfigmap(ctx context.Context, a createConfigmapArgs) (an
 //
 //	salt '*' kubernetes.replace_configmap settings '{"example.conf": "# example"}' namespace=default
 func (m *module) replaceConfigmap(ctx context.Context, a replaceDataArgs) (any, error) {
-	return m.putData(ctx, a.Kwargs, configmap, a.Name, definition{name: a.Name, in: a.Namespace, source: a.Source, template: a.Template,
+	return m.putData(ctx, a.Kwargs, configmap, a.Name, definition{name: a.Name, in: a.Namespace,
+		source: a.Source, template: a.Template,
 		saltenv: a.Saltenv}, a.Data)
 }
 
@@ -549,7 +561,8 @@ type readArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// readSource returns the dictionary in a YAML file of the file server, which the engine template renders. It is Brine's own.
+// readSource returns the dictionary in a YAML file of the file server, which the engine template renders.
+// It is Brine's own.
 //
 // CLI Example:
 //

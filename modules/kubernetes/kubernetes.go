@@ -1,13 +1,14 @@
-// Package kubernetes is Salt's module kubernetes: nodes, namespaces, deployments, services, pods, secrets and config
-// maps of Kubernetes, over its API (salt/modules/kubernetesmod.py).
+// Package kubernetes is Salt's module kubernetes: nodes, namespaces, deployments, services, pods, secrets
+// and config maps of Kubernetes, over its API (salt/modules/kubernetesmod.py).
 //
-// conn.go reads the kubeconfig, kubernetes.go sends the requests, object.go converts objects, functions.go has the
-// functions.
+// conn.go reads the kubeconfig, kubernetes.go sends the requests, object.go converts objects, functions.go
+// has the functions.
 //
-// Differences from Salt: deployments are those of apps/v1, which servers from 1.9 on have. Results have the fields
-// that the server sent, with names in Python's form (cluster_ip), and times as texts. Bodies take the names of the
-// API (clusterIP) as well as those of Python. The context defaults to the current one. The annotation
-// kubernetes.io/change-cause is "salt", and not the command line. Users that log in by a program are refused.
+// Differences from Salt: deployments are those of apps/v1, which servers from 1.9 on have. Results have the
+// fields that the server sent, with names in Python's form (cluster_ip), and times as texts. Bodies take
+// the names of the API (clusterIP) as well as those of Python. The context defaults to the current one. The
+// annotation kubernetes.io/change-cause is "salt", and not the command line. Users that log in by a program
+// are refused.
 package kubernetes
 
 import (

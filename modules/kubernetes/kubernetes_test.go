@@ -28,8 +28,8 @@ func kubeconfig(url, cluster, user string) string {
 "clusters": [{"name": "k", "cluster": {"server": %q%s}}], "users": [{"name": "u", "user": {%s}}]}`, url, cluster, user)
 }
 
-// testdata/calls.json has the requests and results of Salt 3006.18, without fields that are None. For the library
-// kubernetes 22 the classes of apps/v1 stood in for those of extensions/v1beta1.
+// testdata/calls.json has the requests and results of Salt 3006.18, without fields that are None. For the
+// library kubernetes 22 the classes of apps/v1 stood in for those of extensions/v1beta1.
 func TestCalls(t *testing.T) {
 	exchange.Check(t, "testdata/calls.json", exchange.Options{
 		OptsFor: func(url string) *data.Map {
@@ -101,7 +101,8 @@ func TestConnections(t *testing.T) {
 			"Bearer certificate"},
 		{"", `"token": "marker"`, "error: ask Kubernetes: tls: failed to verify certificate"},
 		{inline, `"exec": {"command": "x"}`, "error: the user \"u\" of the kubeconfig logs in by another program"},
-		{`, "certificate-authority-data": "marker!"`, `"token": "marker"`, "error: certificate-authority-data is not base64"},
+		{`, "certificate-authority-data": "marker!"`, `"token": "marker"`,
+			"error: certificate-authority-data is not base64"},
 		{inline, `"client-certificate-data": "` + b64(ca) + `", "client-key-data": "` + b64([]byte("marker")) + `"`,
 			"error: the client's certificate and its key cannot be used"},
 		{`, "proxy-url": "http://127.0.0.1:1"`, `"token": "marker"`, "error: ask Kubernetes: proxyconnect"},
@@ -122,7 +123,8 @@ func TestConnections(t *testing.T) {
 	for _, kwargs := range []*data.Map{nil, data.NewMap("kubeconfig", "/nonexistent"),
 		data.NewMap("kubeconfig_data", "!"), data.NewMap("api_url", "ftp://x"),
 		data.NewMap("kubeconfig_data", b64([]byte("a: [")))} {
-		if got, err := r.Invoke(t.Context(), "kubernetes.nodes", nil, kwargs); loader.KindOf(err) != loader.KindExecution {
+		if got, err := r.Invoke(t.Context(), "kubernetes.nodes", nil,
+			kwargs); loader.KindOf(err) != loader.KindExecution {
 			t.Errorf("%s gives %v, %v", data.Repr(kwargs), got, err)
 		}
 	}
@@ -147,11 +149,13 @@ func TestSecretsAndLabels(t *testing.T) {
 		args       []any
 		want, sent string
 	}{
-		{"show_secret", []any{"x", "ns", true}, "{'data': {'myKey': 'pw', 'raw': b'\\xff'}, 'metadata': {'resource_version': '1'}}",
+		{"show_secret", []any{"x", "ns", true},
+			"{'data': {'myKey': 'pw', 'raw': b'\\xff'}, 'metadata': {'resource_version': '1'}}",
 			"GET /api/v1/namespaces/ns/secrets/x "},
-		{"create_secret", []any{"x", "ns", data.NewMap("myKey", "pw")}, shown, `POST /api/v1/namespaces/ns/secrets ` +
-			`{"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{"kubernetes.io/change-cause":"salt"},` +
-			`"name":"x","namespace":"ns"},"data":{"myKey":"cHc="}}`},
+		{"create_secret", []any{"x", "ns", data.NewMap("myKey", "pw")}, shown,
+			`POST /api/v1/namespaces/ns/secrets ` +
+				`{"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{"kubernetes.io/change-cause":"salt"},` +
+				`"name":"x","namespace":"ns"},"data":{"myKey":"cHc="}}`},
 		{"node_add_label", []any{"n", "fooBar", "z"}, "{'metadata': {'labels': {'fooBar': 'z'}}}",
 			`PATCH /api/v1/nodes/n {"metadata":{"labels":{"fooBar":"z"}}}`},
 		{"node_remove_label", []any{"n", "fooBar"}, "{'metadata': {'labels': {'fooBar': 'z'}}}",

@@ -16,7 +16,8 @@ import (
 
 // verbatim are the fields whose keys are the user's, and no names of the API.
 var verbatim = map[string]bool{"labels": true, "annotations": true, "data": true, "binaryData": true,
-	"stringData": true, "matchLabels": true, "nodeSelector": true, "selector": true, "limits": true, "requests": true,
+	"stringData": true, "matchLabels": true, "nodeSelector": true, "selector": true, "limits": true,
+	"requests": true,
 	"capacity": true, "allocatable": true, "hard": true, "parameters": true}
 
 // snake returns a value of the API with the names of Python: clusterIP becomes cluster_ip.
@@ -62,7 +63,8 @@ func snakeName(name string) string {
 }
 
 // words are the parts of names that the API writes in capitals.
-var words = map[string]string{"ip": "IP", "ips": "IPs", "i": "I", "ps": "Ps", "ipc": "IPC", "pid": "PID", "url": "URL"}
+var words = map[string]string{"ip": "IP", "ips": "IPs", "i": "I", "ps": "Ps", "ipc": "IPC", "pid": "PID",
+	"url": "URL"}
 
 // camelName returns a name of Python in the API's form; others stay as they are.
 func camelName(name string) string {
@@ -187,7 +189,8 @@ func (m *module) source(ctx context.Context, source, template, saltenv any) (*da
 }
 
 // values returns the data of a secret or config map: texts by their names. encode writes them in base64.
-func (m *module) values(ctx context.Context, given *data.Map, source, template, saltenv any, encode bool) (*data.Map, error) {
+func (m *module) values(ctx context.Context, given *data.Map, source, template, saltenv any,
+	encode bool) (*data.Map, error) {
 	if data.Truth(source) {
 		var err error
 		if given, err = m.source(ctx, source, template, saltenv); err != nil {

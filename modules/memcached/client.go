@@ -149,7 +149,8 @@ func decode(flags int, raw []byte) (any, error) {
 	return nil, fmt.Errorf("the value has the unknown flags %d", flags)
 }
 
-// encode returns the flags and the bytes of a value. Texts longer than least bytes are compressed, unless least is 0.
+// encode returns the flags and the bytes of a value. Texts longer than least bytes are compressed, unless
+// least is 0.
 func encode(v any, least int64) (flags int, raw []byte, err error) {
 	switch v := v.(type) {
 	case string:

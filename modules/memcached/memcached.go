@@ -3,9 +3,9 @@
 //
 // memcached.go has the functions, client.go the protocol.
 //
-// Differences from Salt: only texts and integers can be stored and read, no objects of Python. Bytes that are UTF-8
-// are texts. increment and decrement look at the given server, and not at the default one, and take a number
-// that another program stored as a text. A delta must not be negative.
+// Differences from Salt: only texts and integers can be stored and read, no objects of Python. Bytes that
+// are UTF-8 are texts. increment and decrement look at the given server, and not at the default one, and
+// take a number that another program stored as a text. A delta must not be negative.
 package memcached
 
 import (
@@ -150,8 +150,8 @@ func (m *module) set(ctx context.Context, a storeArgs) (any, error) { return a.s
 //	salt '*' memcached.add KEY VALUE
 func (m *module) add(ctx context.Context, a storeArgs) (any, error) { return a.store(ctx, "add") }
 
-// replace stores a value under a key that has one, and returns whether it was stored. Its arguments are those of
-// memcached.set.
+// replace stores a value under a key that has one, and returns whether it was stored. Its arguments are
+// those of memcached.set.
 //
 // CLI Example:
 //
@@ -193,7 +193,8 @@ type deleteArgs struct {
 	Time any `default:"0"`
 }
 
-// delete deletes a value, and returns True also if there was none. time must be 0 for memcached 1.4 and newer.
+// delete deletes a value, and returns True also if there was none. time must be 0 for memcached 1.4 and
+// newer.
 //
 // CLI Example:
 //

@@ -23,10 +23,11 @@ func registry(t *testing.T) *loader.Registry {
 	return r
 }
 
-// testdata/calls.json has the results of Salt 3006.18 with a memcached, each call after the one before. ROOT is its
-// port.
+// testdata/calls.json has the results of Salt 3006.18 with a memcached, each call after the one before.
+// ROOT is its port.
 func TestCalls(t *testing.T) {
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: daemon.Memcached(t), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json", replay.Options{Root: daemon.Memcached(t),
+		Plugins: []loader.Plugin{Plugin()}})
 }
 
 func TestNumbers(t *testing.T) {
@@ -94,7 +95,8 @@ func TestAnswers(t *testing.T) {
 		"": "EOF", strings.Repeat("x", 1<<17): "buffer full", "VALUE k 0 9999999999\r\n": "cannot be read",
 		"VALUE k 0 5\r\nab": "ends early", "VALUE k 1 2\r\nab\r\nEND\r\n": "object of Python",
 		"VALUE k 64 2\r\nab\r\nEND\r\n": "unknown flags 64", "VALUE k 8 2\r\nab\r\nEND\r\n": "unpack",
-		"VALUE k 2 2\r\nab\r\nEND\r\n": "not the integer", "VALUE k 0 2\r\nab\r\nVALUE": "EOF", "ERROR\r\n": "cannot be read",
+		"VALUE k 2 2\r\nab\r\nEND\r\n": "not the integer", "VALUE k 0 2\r\nab\r\nVALUE": "EOF",
+		"ERROR\r\n": "cannot be read",
 	} {
 		answers <- answer
 		got, err := r.Invoke(t.Context(), "memcached.get", []any{"k"},

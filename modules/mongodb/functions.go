@@ -42,9 +42,9 @@ type userArgs struct {
 	databaseArgs
 }
 
-// dbList returns the names of the databases, or the text of the server's error. The arguments user, password, host and port of
-// each function default to the options mongodb.user, mongodb.password, mongodb.host and mongodb.port; authdb is the
-// database to log in to.
+// dbList returns the names of the databases, or the text of the server's error. The arguments user,
+// password, host and port of each function default to the options mongodb.user, mongodb.password,
+// mongodb.host and mongodb.port; authdb is the database to log in to.
 //
 // CLI Example:
 //
@@ -88,7 +88,8 @@ func (m *module) dbRemove(ctx context.Context, a dbArgs) (any, error) {
 //
 //	salt '*' mongodb.version <user> <password> <host> <port>
 func (m *module) version(ctx context.Context, a databaseArgs) (any, error) {
-	return failed(m.run(ctx, a.login(), "admin", a.Database, "return check(db.runCommand({ buildInfo: 1 })).version;"))
+	return failed(m.run(ctx, a.login(), "admin", a.Database,
+		"return check(db.runCommand({ buildInfo: 1 })).version;"))
 }
 
 // userFind returns a list with the user of a name in a database, or False and the text of the server's error.
@@ -169,7 +170,8 @@ func (m *module) userCreate(ctx context.Context, a createArgs) (any, error) {
 //
 //	salt '*' mongodb.user_remove <name> <user> <password> <host> <port> <database>
 func (m *module) userRemove(ctx context.Context, a userArgs) (any, error) {
-	v, err := done(m.run(ctx, a.login(), "admin", a.Database, "return check(db.runCommand({ dropUser: input.name }));",
+	v, err := done(m.run(ctx, a.login(), "admin", a.Database,
+		"return check(db.runCommand({ dropUser: input.name }));",
 		"name", a.Name))
 	return v == true, err
 }
@@ -191,7 +193,8 @@ func (a rolesArgs) roles() ([]any, bool) {
 
 func (a rolesArgs) login() login { return login{a.User, a.Password, a.Host, a.Port, a.Authdb} }
 
-// userRolesExists returns whether a user has all of these roles. A role is a name in the database, or a dictionary with role and db.
+// userRolesExists returns whether a user has all of these roles. A role is a name in the database, or a
+// dictionary with role and db.
 //
 // CLI Example:
 //
@@ -232,7 +235,8 @@ func (m *module) userGrantRoles(ctx context.Context, a rolesArgs) (any, error) {
 		return "Roles provided in wrong format", nil
 	}
 	return done(m.run(ctx, a.login(), "admin", a.Database,
-		"return check(db.runCommand({ grantRolesToUser: input.name, roles: input.roles }));", "name", a.Name, "roles", roles))
+		"return check(db.runCommand({ grantRolesToUser: input.name, roles: input.roles }));", "name", a.Name,
+		"roles", roles))
 }
 
 // userRevokeRoles takes roles from a user, and returns True or the text of the server's error.
@@ -246,7 +250,8 @@ func (m *module) userRevokeRoles(ctx context.Context, a rolesArgs) (any, error) 
 		return "Roles provided in wrong format", nil
 	}
 	return done(m.run(ctx, a.login(), "admin", a.Database,
-		"return check(db.runCommand({ revokeRolesFromUser: input.name, roles: input.roles }));", "name", a.Name, "roles", roles))
+		"return check(db.runCommand({ revokeRolesFromUser: input.name, roles: input.roles }));", "name", a.Name,
+		"roles", roles))
 }
 
 type collectionArgs struct {
@@ -382,7 +387,8 @@ type removeArgs struct {
 	Authdb   any    `default:"None"`
 }
 
-// remove removes up to w documents of a collection for a query, or for each of a list of queries, and returns a text.
+// remove removes up to w documents of a collection for a query, or for each of a list of queries, and
+// returns a text.
 //
 // CLI Example:
 //

@@ -1,11 +1,12 @@
-// Package mongodb is Salt's module mongodb: databases, users, collections and documents of MongoDB, by the program
-// mongosh or mongo (salt/modules/mongodb.py).
+// Package mongodb is Salt's module mongodb: databases, users, collections and documents of MongoDB, by the
+// program mongosh or mongo (salt/modules/mongodb.py).
 //
-// mongodb.go runs the program, functions.go has the functions. A call is a script on the program's standard input:
-// passwords stand in no argument and in no log.
+// mongodb.go runs the program, functions.go has the functions. A call is a script on the program's standard
+// input: passwords stand in no argument and in no log.
 //
-// Differences from Salt: the library of Python is not used. Documents have the form of MongoDB's extended JSON, such
-// as {$oid: ...}. user_remove uses authdb. db_exists and user_exists are errors if the server cannot be asked.
+// Differences from Salt: the library of Python is not used. Documents have the form of MongoDB's extended
+// JSON, such as {$oid: ...}. user_remove uses authdb. db_exists and user_exists are errors if the server
+// cannot be asked.
 package mongodb
 
 import (
@@ -141,7 +142,8 @@ func (m *module) run(ctx context.Context, l login, authdb, database, body string
 		return nil, err
 	}
 	script := strings.NewReplacer("INPUT", string(literal), "BODY", body).Replace(frame)
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{m.program, "--quiet", "--norc", "--nodb", "/dev/stdin"},
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{m.program, "--quiet", "--norc", "--nodb",
+		"/dev/stdin"},
 		Stdin: script, Log: "quiet", IgnoreRetcode: true})
 	if err != nil {
 		return nil, err

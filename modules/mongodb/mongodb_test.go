@@ -44,16 +44,22 @@ func TestCalls(t *testing.T) {
 		kwargs *data.Map
 		want   string
 	}{
-		{"version", nil, nil, "'7.0.5'"}, {"db_list", nil, nil, "['admin']"}, {"db_exists", []any{"shop"}, nil, "False"},
-		{"collection_create", []any{"c"}, in, "True"}, {"collection_create", []any{"c"}, in, "'Collection already exists'"},
+		{"version", nil, nil, "'7.0.5'"}, {"db_list", nil, nil, "['admin']"}, {"db_exists", []any{"shop"}, nil,
+			"False"},
+		{"collection_create", []any{"c"}, in, "True"}, {"collection_create", []any{"c"}, in,
+			"'Collection already exists'"},
 		{"collections_list", nil, in, "['c']"}, {"db_exists", []any{"shop"}, nil, "True"},
 		{"insert", []any{`[{"a": 1, "b": "it's \"x\"\u2028"}, {"a": 2}]`, "c"}, in, "True"},
-		{"insert", []any{[]any{m("a", int64(2))}, "c"}, in, "True"}, {"insert", []any{m("a", int64(2)), "c"}, in, "'documents must be"},
+		{"insert", []any{[]any{m("a", int64(2))}, "c"}, in, "True"}, {"insert", []any{m("a", int64(2)), "c"}, in,
+			"'documents must be"},
 		{"insert", []any{"nonsense", "c"}, in, "'"},
-		{"find", []any{"c", `{"a": 1}`}, in, `[{'a': 1, 'b': 'it\'s "x"\u2028'}]`}, {"find", []any{"c"}, in, "[{'a': 1, "},
+		{"find", []any{"c", `{"a": 1}`}, in, `[{'a': 1, 'b': 'it\'s "x"\u2028'}]`}, {"find", []any{"c"}, in,
+			"[{'a': 1, "},
 		{"find", []any{"c", []any{m("a", int64(2)), m("a", int64(3))}}, in, "[{'a': 2}, {'a': 2}]"},
-		{"update_one", []any{`{"a": 1} {"b": 5}`, "c"}, in, "'1 objects updated'"}, {"find", []any{"c", `{"b": 5}`}, in, "[{'a': 1, 'b': 5}]"},
-		{"update_one", []any{`{"a": 2} {"b": 5}`, "c"}, in, "'Too many results."}, {"update_one", []any{`{"a": 9} {"b": 5}`, "c"}, in, "'Did not find any"},
+		{"update_one", []any{`{"a": 1} {"b": 5}`, "c"}, in, "'1 objects updated'"}, {"find", []any{"c",
+			`{"b": 5}`}, in, "[{'a': 1, 'b': 5}]"},
+		{"update_one", []any{`{"a": 2} {"b": 5}`, "c"}, in, "'Too many results."}, {"update_one",
+			[]any{`{"a": 9} {"b": 5}`, "c"}, in, "'Did not find any"},
 		{"update_one", []any{`{"a": 9}`, "c"}, in, `'Your request does not contain`},
 		{"remove", []any{"c", `{"a": 2}`}, m("database", "shop", "w", int64(5)), "'2 objects removed'"},
 		{"remove", []any{"c", `[{"a": 2}]`}, in, "'0 objects removed'"},
@@ -62,12 +68,17 @@ func TestCalls(t *testing.T) {
 		{"user_list", nil, in, "[{'user': 'bob', 'roles': [{'role': 'read', 'db': 'shop'}]}]"},
 		{"user_find", []any{"bob"}, in, "[{'user': 'bob', 'db': 'shop', "}, {"user_find", []any{"eve"}, in, "[]"},
 		{"user_exists", []any{"bob"}, in, "True"}, {"user_exists", []any{"eve"}, in, "False"},
-		{"user_roles_exists", []any{"bob", `["read"]`, "shop"}, nil, "True"}, {"user_roles_exists", []any{"bob", []any{"readWrite"}, "shop"}, nil, "False"},
-		{"user_grant_roles", []any{"bob", `["readWrite"]`, "shop"}, nil, "True"}, {"user_roles_exists", []any{"bob", []any{"readWrite"}, "shop"}, nil, "True"},
-		{"user_revoke_roles", []any{"bob", []any{"read"}, "shop"}, nil, "True"}, {"user_roles_exists", []any{"bob", []any{"read"}, "shop"}, nil, "False"},
-		{"user_grant_roles", []any{"eve", []any{"read"}, "shop"}, nil, "'User not found'"}, {"user_grant_roles", []any{"bob", "nonsense", "shop"}, nil, "'Roles provided in wrong format'"},
+		{"user_roles_exists", []any{"bob", `["read"]`, "shop"}, nil, "True"}, {"user_roles_exists", []any{"bob",
+			[]any{"readWrite"}, "shop"}, nil, "False"},
+		{"user_grant_roles", []any{"bob", `["readWrite"]`, "shop"}, nil, "True"}, {"user_roles_exists",
+			[]any{"bob", []any{"readWrite"}, "shop"}, nil, "True"},
+		{"user_revoke_roles", []any{"bob", []any{"read"}, "shop"}, nil, "True"}, {"user_roles_exists",
+			[]any{"bob", []any{"read"}, "shop"}, nil, "False"},
+		{"user_grant_roles", []any{"eve", []any{"read"}, "shop"}, nil, "'User not found'"}, {"user_grant_roles",
+			[]any{"bob", "nonsense", "shop"}, nil, "'Roles provided in wrong format'"},
 		{"user_remove", []any{"bob"}, in, "True"}, {"user_remove", []any{"bob"}, in, "False"},
-		{"collection_drop", []any{"c"}, in, "True"}, {"db_remove", []any{"shop"}, nil, "True"}, {"db_list", nil, nil, "['admin']"},
+		{"collection_drop", []any{"c"}, in, "True"}, {"db_remove", []any{"shop"}, nil, "True"}, {"db_list", nil,
+			nil, "['admin']"},
 	} {
 		got, err := r.Invoke(t.Context(), "mongodb."+c.fun, c.args, c.kwargs)
 		if text := data.Repr(got); err != nil || !strings.HasPrefix(text, c.want) {
@@ -93,16 +104,19 @@ func TestErrors(t *testing.T) {
 		if text := data.Str(got); err != nil || !strings.HasPrefix(text, want) || strings.Contains(text, "er/1") {
 			t.Errorf("db_list gives %s, %v", text, err)
 		}
-		if got, err := r.Invoke(t.Context(), "mongodb.user_exists", []any{"x"}, kwargs); err == nil || strings.Contains(err.Error(), "er/1") {
+		if got, err := r.Invoke(t.Context(), "mongodb.user_exists", []any{"x"}, kwargs); err == nil ||
+			strings.Contains(err.Error(), "er/1") {
 			t.Errorf("user_exists gives %v, %v", got, err)
 		}
 	}
 	t.Setenv("FAKE", "/nonexistent")
-	if got, err := r.Invoke(t.Context(), "mongodb.db_list", nil, nil); err == nil || !strings.Contains(err.Error(), "printed no result") {
+	if got, err := r.Invoke(t.Context(), "mongodb.db_list", nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "printed no result") {
 		t.Errorf("a program that fails gives %v, %v", got, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if none, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{mongodb.Plugin()}); err != nil || none.Has("mongodb.db_list") {
+	if none, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{mongodb.Plugin()}); err != nil ||
+		none.Has("mongodb.db_list") {
 		t.Errorf("the module is there without a program: %v", err)
 	}
 }

@@ -27,9 +27,9 @@ type patternArgs struct {
 	server
 }
 
-// bgrewriteaof starts to write the append-only file anew, and returns True. The arguments host, port, db and password of each
-// function default to the options redis.host, redis.port, redis.db and redis.password, and redis.host to the
-// host salt.
+// bgrewriteaof starts to write the append-only file anew, and returns True. The arguments host, port, db
+// and password of each function default to the options redis.host, redis.port, redis.db and redis.password,
+// and redis.host to the host salt.
 //
 // CLI Example:
 //
@@ -218,7 +218,8 @@ func (m *module) time(ctx context.Context, a noArgs) (any, error) {
 	return m.one(ctx, a.server, first, "TIME")
 }
 
-// ttl returns the seconds until a key expires: -1 if it does not, and -2 if it is not there. It is Brine's own.
+// ttl returns the seconds until a key expires: -1 if it does not, and -2 if it is not there. It is Brine's
+// own.
 //
 // CLI Example:
 //

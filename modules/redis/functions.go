@@ -99,7 +99,8 @@ type scanArgs struct {
 	server
 }
 
-// hscan returns a part of a hash: the cursor of the next part, which is 0 at the end, and fields with their values.
+// hscan returns a part of a hash: the cursor of the next part, which is 0 at the end, and fields with their
+// values.
 //
 // CLI Example:
 //
@@ -142,11 +143,12 @@ func (m *module) ping(ctx context.Context, a noArgs) (any, error) {
 // gone reports whether an error is that of a connection or of a login.
 func gone(err error) bool {
 	e, ok := err.(*loader.Error)
-	return ok && (e.Class == "redis.exceptions.ConnectionError" || e.Class == "redis.exceptions.AuthenticationError")
+	return ok && (e.Class == "redis.exceptions.ConnectionError" ||
+		e.Class == "redis.exceptions.AuthenticationError")
 }
 
-// shutdown saves the databases and ends the server. It returns whether the server answered before and does not
-// afterwards.
+// shutdown saves the databases and ends the server. It returns whether the server answered before and does
+// not afterwards.
 //
 // CLI Example:
 //
@@ -225,7 +227,8 @@ type masterArgs struct {
 	Password any `default:"None"`
 }
 
-// getMasterIP returns the address of the server's master as master_host and master_port. Both are empty for a master.
+// getMasterIP returns the address of the server's master as master_host and master_port. Both are empty for
+// a master.
 //
 // CLI Example:
 //

@@ -1,10 +1,11 @@
 // Package redis is Salt's module redis: the keys and the server of Redis (salt/modules/redismod.py).
 //
-// redis.go has the connection and the conversions, commands.go the functions that are one command, functions.go the
-// others.
+// redis.go has the connection and the conversions, commands.go the functions that are one command,
+// functions.go the others.
 //
-// Differences from Salt: get_master_ip uses the password, which Salt's takes for the number of the database. A master
-// that the Sentinel does not know is an error. get_key refuses values of more than 16 MiB.
+// Differences from Salt: get_master_ip uses the password, which Salt's takes for the number of the
+// database. A master that the Sentinel does not know is an error. get_key refuses values of more than 16
+// MiB.
 package redis
 
 import (
@@ -104,7 +105,8 @@ func (m *module) complete(ctx context.Context, s server, prefix string, port int
 		name      string
 		value     *any
 		otherwise any
-	}{{"host", &s.Host, "localhost"}, {"port", &s.Port, port}, {"db", &s.DB, int64(0)}, {"password", &s.Password, ""}} {
+	}{{"host", &s.Host, "localhost"}, {"port", &s.Port, port}, {"db", &s.DB, int64(0)}, {"password",
+		&s.Password, ""}} {
 		if data.Truth(*part.value) {
 			continue
 		}
@@ -216,7 +218,8 @@ func run(ctx context.Context, db *redis.Client, args ...any) (any, error) {
 }
 
 // one sends a command to a server, and returns the converted answer.
-func (m *module) one(ctx context.Context, s server, convert func(any) (any, error), args ...any) (any, error) {
+func (m *module) one(ctx context.Context, s server, convert func(any) (any, error), args ...any) (any,
+	error) {
 	return m.with(ctx, s, func(ctx context.Context, db *redis.Client) (any, error) {
 		v, err := run(ctx, db, args...)
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/modules/config"
 )
 
-// testdata/calls.json has the results of Salt 3006.18 with a Redis, each call after the one before. ROOT is its port.
+// testdata/calls.json has the results of Salt 3006.18 with a Redis, each call after the one before. ROOT is
+// its port.
 func TestCalls(t *testing.T) {
 	replay.Check(t, "testdata/calls.json",
 		replay.Options{Root: daemon.Redis(t), Plugins: []loader.Plugin{config.Plugin(), Plugin()}})

@@ -6,9 +6,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// DeepDiff returns the differences of two dictionaries: {old: ..., new: ...} with the parts that differ, and neither
-// if there are none. Dictionaries in them are compared part by part. The keys of ignore do not count, wherever they
-// are (salt/utils/dictdiffer.py, deep_diff).
+// DeepDiff returns the differences of two dictionaries: {old: ..., new: ...} with the parts that differ,
+// and neither if there are none. Dictionaries in them are compared part by part. The keys of ignore do not
+// count, wherever they are (salt/utils/dictdiffer.py, deep_diff).
 func DeepDiff(before, after *data.Map, ignore ...string) *data.Map {
 	old, now := deepDiff(before, after, ignore)
 	d := &data.Map{}

@@ -1,9 +1,10 @@
-// Package elasticsearch has Salt's states elasticsearch, elasticsearch_index and elasticsearch_index_template
-// (salt/states/elasticsearch*.py): indices, aliases, templates and pipelines. They use the module elasticsearch.
+// Package elasticsearch has Salt's states elasticsearch, elasticsearch_index and
+// elasticsearch_index_template (salt/states/elasticsearch*.py): indices, aliases, templates and pipelines.
+// They use the module elasticsearch.
 //
-// Differences from Salt: an alias, a pipeline or a search template without a definition is created only if it is not
-// there, and the routing of an alias is compared as the server keeps it. A definition may be JSON. The order 0 of an
-// index template is its default.
+// Differences from Salt: an alias, a pipeline or a search template without a definition is created only if
+// it is not there, and the routing of an alias is compared as the server keeps it. A definition may be
+// JSON. The order 0 of an index template is its default.
 package elasticsearch
 
 import (
@@ -212,7 +213,8 @@ type indexArgs struct {
 	Definition any `default:"None"`
 }
 
-// indexPresent keeps an index. definition has its settings, mappings and aliases; it counts only for a new index.
+// indexPresent keeps an index. definition has its settings, mappings and aliases; it counts only for a new
+// index.
 //
 //	testindex:
 //	  elasticsearch.index_present:
@@ -336,7 +338,8 @@ func (m *module) made(ctx context.Context, k kind, definition any) (change.Resul
 
 // defined returns the thing that keeps a definition. body is what to send, and clean takes out of the present
 // definition what does not count.
-func (m *module) defined(k kind, wanted *data.Map, body any, clean func(*data.Map) *data.Map) change.Thing[*data.Map] {
+func (m *module) defined(k kind, wanted *data.Map, body any,
+	clean func(*data.Map) *data.Map) change.Thing[*data.Map] {
 	return change.Thing[*data.Map]{
 		Name: k.name,
 		Look: func(ctx context.Context) (*data.Map, error) {

@@ -57,8 +57,9 @@ func TestOwn(t *testing.T) {
 			"Search template t is already present"}},
 		{"search_template_absent", "t", m(), [3]string{"Search template t will be removed",
 			"Successfully removed search template t", "Search template t is already absent"}},
-		{"alias_present", "al", m("index", "i"), [3]string{"Alias al for index i does not exist and will be created",
-			"Successfully created alias al for index i", "Alias al for index i is already present"}},
+		{"alias_present", "al", m("index", "i"),
+			[3]string{"Alias al for index i does not exist and will be created",
+				"Successfully created alias al for index i", "Alias al for index i is already present"}},
 	} {
 		for i, want := range []string{c.texts[0], c.texts[1], c.texts[2], c.texts[2]} {
 			got := shelf.Run(t, i == 0 || i == 3, "elasticsearch."+c.fun, c.name, c.kwargs)

@@ -36,7 +36,8 @@ type dashboardArgs struct {
 //
 // dashboard
 //
-//	A dictionary in the form of Grafana's JSON. annotation_tags is a list of tags of annotations in the data source
+//	A dictionary in the form of Grafana's JSON. annotation_tags is a list of tags of annotations in the
+//	data source
 //	graphite. Panels without span share what is left of their row.
 //
 // base_dashboards_from_pillar, base_rows_from_pillar, base_panels_from_pillar
@@ -109,7 +110,8 @@ func (m *module) presentDashboard(ctx context.Context, a dashboardArgs) (change.
 			case o.Stage == change.StageWould && o.Before == nil:
 				return title + " is set to be created."
 			case o.Stage == change.StageWould:
-				text, err := pyjson.Append(nil, o.Changes, pyjson.Options{Lines: true, Step: "    ", Comma: ",", Colon: ": ",
+				text, err := pyjson.Append(nil, o.Changes, pyjson.Options{Lines: true, Step: "    ", Comma: ",",
+					Colon: ": ",
 					ASCII: true})
 				if err != nil {
 					text = []byte(data.Repr(o.Changes))
@@ -313,7 +315,8 @@ func annotate(dashboard *data.Map) {
 	list := []any{}
 	for _, tag := range listOf(dashboard, "annotation_tags") {
 		list = append(list, data.NewMap("datasource", "graphite", "enable", false, "iconColor", "#C0C6BE",
-			"iconSize", int64(13), "lineColor", "rgba(255, 96, 96, 0.592157)", "name", tag, "showLine", true, "tags", tag))
+			"iconSize", int64(13), "lineColor", "rgba(255, 96, 96, 0.592157)", "name", tag, "showLine", true, "tags",
+			tag))
 	}
 	dashboard.Delete("annotation_tags")
 	dashboard.Set("annotations", data.NewMap("enable", true, "list", list))

@@ -2,9 +2,10 @@
 // (salt/states/grafana4_*.py). They use the module grafana4.
 //
 // Differences from Salt: what is already right is a success, and a data source counts as right if its given
-// fields are; Salt changes it in each run. Passwords of data sources do not stand in the changes, and reach Grafana
-// with another change only if Grafana does not show them. An organization that is not there is absent, where Salt's
-// state ends with an exception. The pinned rows of a dashboard come first; Salt drops them.
+// fields are; Salt changes it in each run. Passwords of data sources do not stand in the changes, and reach
+// Grafana with another change only if Grafana does not show them. An organization that is not there is
+// absent, where Salt's state ends with an exception. The pinned rows of a dashboard come first; Salt drops
+// them.
 package grafana4
 
 import (
@@ -39,7 +40,8 @@ func (m *module) profile(ctx context.Context, given any) (any, error) {
 }
 
 // ask calls a function of the module with a profile.
-func ask[R any](ctx context.Context, m *module, fun string, profile any, kwargs *data.Map, args ...any) (R, error) {
+func ask[R any](ctx context.Context, m *module, fun string, profile any, kwargs *data.Map, args ...any) (R,
+	error) {
 	all := kwargs.Clone()
 	all.Set("profile", profile)
 	return change.Ask[R](ctx, m.env, "grafana4."+fun, args, all)

@@ -19,8 +19,10 @@ import (
 func options() exchange.Options {
 	m := data.NewMap
 	return exchange.Options{
-		Opts: m("id", "web1", "grafana", m("grafana_url", "URL", "grafana_user", "admin", "grafana_password", "marker")),
-		Pillar: m("grafana_rows", m("default", m("height", "250px")), "grafana_panels", m("default", m("type", "graph")),
+		Opts: m("id", "web1", "grafana", m("grafana_url", "URL", "grafana_user", "admin", "grafana_password",
+			"marker")),
+		Pillar: m("grafana_rows", m("default", m("height", "250px")), "grafana_panels", m("default", m("type",
+			"graph")),
 			"base", m("timezone", "utc", "tags", []any{"x"})),
 		Modules: []loader.Plugin{config.Plugin(), pillar.Plugin(render.Brought{}), module.Plugin()},
 		States:  []loader.Plugin{grafana4.Dashboard(), grafana4.Datasource(), grafana4.Org(), grafana4.User()},
@@ -75,7 +77,8 @@ func TestPinnedRows(t *testing.T) {
 	o := options()
 	opts := data.NewMap("id", "web1", "grafana", data.NewMap("grafana_url", s.URL, "grafana_token", "marker"))
 	pillar := data.NewMap("grafana_pinned_rows", []any{"B"})
-	shelf := runs.New(t, &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }}, o.Modules, o.States...)
+	shelf := runs.New(t, &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }}, o.Modules,
+		o.States...)
 	row := func(title string) any { return data.NewMap("title", title) }
 	shelf.Run(t, false, "grafana4_dashboard.present", "web",
 		data.NewMap("dashboard", data.NewMap("rows", []any{row("a"), row("b"), row("c")})))

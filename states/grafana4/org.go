@@ -56,7 +56,8 @@ func (m *module) organization(ctx context.Context, a orgArgs, profile any) (orga
 	if o.address, _ = o.org.Value("address").(*data.Map); o.address == nil {
 		o.address = &data.Map{}
 	}
-	if o.prefs, err = ask[*data.Map](ctx, m, "get_org_prefs", profile, nil, a.Name); err != nil || a.Users.Len() == 0 {
+	if o.prefs, err = ask[*data.Map](ctx, m, "get_org_prefs", profile, nil, a.Name); err != nil ||
+		a.Users.Len() == 0 {
 		return o, err
 	}
 	list, err := ask[[]any](ctx, m, "get_org_users", profile, nil, a.Name)
@@ -69,7 +70,8 @@ func (m *module) organization(ctx context.Context, a orgArgs, profile any) (orga
 }
 
 func (a orgArgs) address(now organization) *data.Map {
-	return filled(now.address, "address1", a.Address1, "address2", a.Address2, "city", a.City, "zipCode", a.ZipCode,
+	return filled(now.address, "address1", a.Address1, "address2", a.Address2, "city", a.City, "zipCode",
+		a.ZipCode,
 		"state", a.AddressState, "country", a.Country)
 }
 
@@ -232,7 +234,8 @@ func (m *module) absentOrg(ctx context.Context, a absentArgs) (change.Result, er
 		Apply: func(ctx context.Context, now *data.Map) error {
 			return m.do(ctx, "delete_org", profile, nil, now.Value("id"))
 		},
-		Texts:  change.Texts{Same: org + " already absent", Would: org + " will be deleted", Done: org + " was deleted"},
+		Texts: change.Texts{Same: org + " already absent", Would: org + " will be deleted",
+			Done: org + " was deleted"},
 		Silent: true,
 	}.Ensure(ctx)
 }

@@ -120,7 +120,8 @@ func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, er
 
 func (m *module) bringUser(ctx context.Context, a userArgs, profile any, now account) error {
 	if now.user == nil {
-		err := m.do(ctx, "create_user", profile, data.NewMap("login", a.Name, "password", a.Password, "email", a.Email,
+		err := m.do(ctx, "create_user", profile, data.NewMap("login", a.Name, "password", a.Password, "email",
+			a.Email,
 			"name", a.Fullname))
 		if err != nil {
 			return err

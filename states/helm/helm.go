@@ -1,9 +1,9 @@
 // Package helm is Salt's state helm: repositories of charts and releases of Kubernetes
 // (salt/states/helm.py). It uses the module helm.
 //
-// Differences from Salt: test mode reports what a real run would do. A release is upgraded only if a trial run of
-// helm shows that its manifest or values would change; Salt upgrades it in each run. A release counts as absent
-// only if helm says so, and not if the cluster does not answer.
+// Differences from Salt: test mode reports what a real run would do. A release is upgraded only if a trial
+// run of helm shows that its manifest or values would change; Salt upgrades it in each run. A release
+// counts as absent only if helm says so, and not if the cluster does not answer.
 package helm
 
 import (

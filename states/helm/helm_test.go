@@ -20,8 +20,8 @@ func shelf(t *testing.T) *runs.Shelf {
 		[]loader.Plugin{cmd.Plugin(render.Brought{}), module.Plugin()}, state.Plugin())
 }
 
-// TestRuns replays results of Salt 3006.18 with the program testdata/bin/helm: test mode and a real run. Then each
-// state runs again and changes nothing.
+// TestRuns replays results of Salt 3006.18 with the program testdata/bin/helm: test mode and a real run.
+// Then each state runs again and changes nothing.
 func TestRuns(t *testing.T) {
 	runs.Programs(t)
 	shelf(t).Settle(t, "testdata/runs.json", "", runs.Equal)
@@ -73,7 +73,8 @@ func TestUnreachable(t *testing.T) {
 func TestRepoUpdated(t *testing.T) {
 	runs.Programs(t)
 	s := shelf(t)
-	for i, want := range []string{"Helm repo would have been updated.", "Helm repo is updated.", "Helm repo is updated."} {
+	for i, want := range []string{"Helm repo would have been updated.", "Helm repo is updated.",
+		"Helm repo is updated."} {
 		got := s.Run(t, i == 0, "helm.repo_updated", "r", nil)
 		if got.Text("comment") != want || data.Truth(got.Value("changes")) {
 			t.Errorf("run %d: %s", i, data.Repr(got))

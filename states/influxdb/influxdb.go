@@ -1,8 +1,8 @@
 // Package influxdb has Salt's states influxdb_database, influxdb_user, influxdb_retention_policy and
 // influxdb_continuous_query (salt/states/influxdb_*.py). They use the module influxdb.
 //
-// Differences from Salt: a new user without grants is a change too, and durations in hours and smaller units can be
-// compared, on which Salt's state ends with an exception.
+// Differences from Salt: a new user without grants is a change too, and durations in hours and smaller
+// units can be compared, on which Salt's state ends with an exception.
 package influxdb
 
 import (
@@ -77,7 +77,8 @@ func (m *module) do(ctx context.Context, failed, fun string, kwargs *data.Map, a
 	return err
 }
 
-// exists keeps a thing that is there or not. args are those of the functions, of which look tells whether it is there.
+// exists keeps a thing that is there or not. args are those of the functions, of which look tells whether
+// it is there.
 func (m *module) exists(
 	ctx context.Context, name string, wanted bool, kwargs *data.Map, look, fun string, looked, args []any,
 	texts change.Texts,
@@ -102,8 +103,8 @@ type nameArgs struct {
 	Kwargs *data.Map `kwargs:"client_args"`
 }
 
-// presentDatabase keeps a database. The arguments of the connection are those of the module influxdb, for this and the
-// other states.
+// presentDatabase keeps a database. The arguments of the connection are those of the module influxdb, for
+// this and the other states.
 //
 //	mydb:
 //	  influxdb_database.present
@@ -158,7 +159,8 @@ type queryArgs struct {
 //	    - query: SELECT mean(*) INTO mydb.a_month.:MEASUREMENT FROM mydb.a_week./.*/ GROUP BY time(5m), *
 func (m *module) presentQuery(ctx context.Context, a queryArgs) (change.Result, error) {
 	return m.exists(ctx, a.Name, true, a.Kwargs, "continuous_query_exists", "create_continuous_query",
-		[]any{a.Database, a.Name}, []any{a.Database, a.Name, a.Query, a.ResampleTime, a.CoveragePeriod}, change.Texts{
+		[]any{a.Database, a.Name}, []any{a.Database, a.Name, a.Query, a.ResampleTime, a.CoveragePeriod},
+		change.Texts{
 			Same:   "continuous query " + a.Name + " is already present",
 			Would:  " " + a.Name + " is absent and will be created",
 			Done:   "continuous query " + a.Name + " has been created",
@@ -203,8 +205,9 @@ type policyArgs struct {
 }
 
 // units are the units of durations in InfluxDB.
-var units = map[string]time.Duration{"ns": 1, "u": time.Microsecond, "µ": time.Microsecond, "ms": time.Millisecond,
-	"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+var units = map[string]time.Duration{"ns": 1, "u": time.Microsecond, "µ": time.Microsecond,
+	"ms": time.Millisecond,
+	"s":  time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 
 var part = regexp.MustCompile(`^([0-9]+)(ns|ms|u|µ|s|m|h|d|w)`)
 
@@ -255,7 +258,8 @@ func (m *module) presentPolicy(ctx context.Context, a policyArgs) (change.Result
 	r, err := change.Thing[*data.Map]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (*data.Map, error) {
-			return change.Ask[*data.Map](ctx, m.env, "influxdb.get_retention_policy", []any{a.Database, a.Name}, a.Kwargs)
+			return change.Ask[*data.Map](ctx, m.env, "influxdb.get_retention_policy", []any{a.Database, a.Name},
+				a.Kwargs)
 		},
 		Wants: func(now *data.Map) *data.Map {
 			if now.Len() == 0 {
@@ -431,8 +435,9 @@ func (m *module) absentUser(ctx context.Context, a nameArgs) (change.Result, err
 		Apply: func(ctx context.Context, _ bool) error {
 			return m.do(ctx, "Failed to remove user "+a.Name, "remove_user", a.Kwargs, a.Name)
 		},
-		Texts: change.Texts{Same: "User " + a.Name + " is not present", Would: "User " + a.Name + " will be removed",
-			Done: "Removed user " + a.Name},
+		Texts: change.Texts{Same: "User " + a.Name + " is not present",
+			Would: "User " + a.Name + " will be removed",
+			Done:  "Removed user " + a.Name},
 		Silent: true,
 	}.Ensure(ctx)
 }

@@ -1,8 +1,9 @@
-// Package kubernetes is Salt's state kubernetes: deployments, services, pods, namespaces, secrets, config maps and
-// labels of nodes (salt/states/kubernetes.py). It uses the module kubernetes.
+// Package kubernetes is Salt's state kubernetes: deployments, services, pods, namespaces, secrets, config
+// maps and labels of nodes (salt/states/kubernetes.py). It uses the module kubernetes.
 //
-// Differences from Salt: an object that has all that is wanted is not replaced; Salt replaces it in each run. Test
-// mode reports that, too. A deletion of a service or pod that the server accepts is a success, whatever code it names.
+// Differences from Salt: an object that has all that is wanted is not replaced; Salt replaces it in each
+// run. Test mode reports that, too. A deletion of a service or pod that the server accepts is a success,
+// whatever code it names.
 package kubernetes
 
 import (
@@ -74,12 +75,14 @@ func (m *module) gone(
 		},
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			answer, err := change.Ask[*data.Map](ctx, m.env, "kubernetes.delete_"+kind, args, kwargs)
-			if text := answer.Text("message"); answer.Value("message") != nil && kind != "secret" && kind != "configmap" {
+			if text := answer.Text("message"); answer.Value("message") != nil && kind != "secret" &&
+				kind != "configmap" {
 				done = text
 			}
 			return err
 		},
-		Texts: change.Texts{Same: "The " + kind + " does not exist", Would: "The " + kind + " is going to be deleted"},
+		Texts: change.Texts{Same: "The " + kind + " does not exist",
+			Would: "The " + kind + " is going to be deleted"},
 		Say: func(o change.Outcome[*data.Map]) any {
 			if o.Stage == change.StageDone {
 				return done
@@ -91,8 +94,8 @@ func (m *module) gone(
 	}.Ensure(ctx)
 }
 
-// deploymentAbsent keeps a deployment deleted. The arguments of the connection are those of the module kubernetes, for
-// this and the other states.
+// deploymentAbsent keeps a deployment deleted. The arguments of the connection are those of the module
+// kubernetes, for this and the other states.
 //
 //	my-nginx:
 //	  kubernetes.deployment_absent:
@@ -148,8 +151,11 @@ func (m *module) namespaceAbsent(ctx context.Context, a nameArgs) (change.Result
 func (m *module) namespacePresent(ctx context.Context, a nameArgs) (change.Result, error) {
 	var made any
 	return change.Thing[*data.Map]{
-		Name:  a.Name,
-		Look:  func(ctx context.Context) (*data.Map, error) { return m.show(ctx, "namespace", []any{a.Name}, a.Kwargs) },
+		Name: a.Name,
+		Look: func(ctx context.Context) (*data.Map, error) {
+			return m.show(ctx, "namespace", []any{a.Name},
+				a.Kwargs)
+		},
 		Wants: func(now *data.Map) *data.Map { return change.When(now == nil, data.NewMap("namespace", true)) },
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			var err error
@@ -174,8 +180,8 @@ type objectArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// covers reports whether a value that the server shows has all that is wanted. Names may have the form of the API or
-// that of Python.
+// covers reports whether a value that the server shows has all that is wanted. Names may have the form of
+// the API or that of Python.
 func covers(now, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case *data.Map:
@@ -225,7 +231,8 @@ func (m *module) object(ctx context.Context, kind string, a objectArgs) (change.
 		Name: a.Name,
 		Look: func(ctx context.Context) (*data.Map, error) {
 			if data.Truth(a.Source) {
-				of, err := change.Ask[*data.Map](ctx, m.env, "kubernetes.read_source", []any{a.Source, a.Template, env}, nil)
+				of, err := change.Ask[*data.Map](ctx, m.env, "kubernetes.read_source", []any{a.Source, a.Template, env},
+					nil)
 				if err != nil {
 					return nil, err
 				}
@@ -239,7 +246,8 @@ func (m *module) object(ctx context.Context, kind string, a objectArgs) (change.
 			return m.show(ctx, kind, args, a.Kwargs)
 		},
 		Wants: func(now *data.Map) *data.Map {
-			right := now != nil && covers(now.Value("metadata"), metadata) && covers(now.Value("spec"), ports(kind, spec))
+			right := now != nil && covers(now.Value("metadata"), metadata) && covers(now.Value("spec"), ports(kind,
+				spec))
 			return change.When(!right, data.NewMap("metadata", metadata, "spec", spec))
 		},
 		Apply: func(ctx context.Context, now *data.Map) error {
@@ -319,7 +327,8 @@ func (m *module) deploymentPresent(ctx context.Context, a objectArgs) (change.Re
 	return m.object(ctx, "deployment", a)
 }
 
-// servicePresent keeps a service. Its arguments are those of kubernetes.deployment_present; a port may be a number.
+// servicePresent keeps a service. Its arguments are those of kubernetes.deployment_present; a port may be a
+// number.
 //
 //	my-nginx:
 //	  kubernetes.service_present:
@@ -330,8 +339,8 @@ func (m *module) servicePresent(ctx context.Context, a objectArgs) (change.Resul
 	return m.object(ctx, "service", a)
 }
 
-// podPresent keeps a pod. One that differs fails the state, as pods cannot be replaced. Its arguments are those of
-// kubernetes.deployment_present.
+// podPresent keeps a pod. One that differs fails the state, as pods cannot be replaced. Its arguments are
+// those of kubernetes.deployment_present.
 //
 //	my-pod:
 //	  kubernetes.pod_present:
@@ -481,16 +490,21 @@ func (m *module) nodeLabelAbsent(ctx context.Context, a labelArgs) (change.Resul
 		Name: a.Name,
 		Look: func(ctx context.Context) (*data.Map, error) { return m.labels(ctx, a.Node, a.Kwargs) },
 		Wants: func(now *data.Map) *data.Map {
-			return change.When(now.Has(a.Name), data.NewMap("kubernetes.node_label", change.OldNew("present", "absent")))
+			return change.When(now.Has(a.Name), data.NewMap("kubernetes.node_label", change.OldNew("present",
+				"absent")))
 		},
-		Apply: func(ctx context.Context, _ *data.Map) error { return m.unlabel(ctx, a.Node, []any{a.Name}, a.Kwargs) },
+		Apply: func(ctx context.Context, _ *data.Map) error {
+			return m.unlabel(ctx, a.Node, []any{a.Name},
+				a.Kwargs)
+		},
 		Texts: change.Texts{Same: "The label does not exist", Would: "The label is going to be deleted",
 			Done: "Label removed from node"},
 		Silent: true,
 	}.Ensure(ctx)
 }
 
-// nodeLabelFolderAbsent keeps all labels whose names begin with a folder, as in folder/label, away from a node.
+// nodeLabelFolderAbsent keeps all labels whose names begin with a folder, as in folder/label, away from a
+// node.
 //
 //	com.example.folder:
 //	  kubernetes.node_label_folder_absent:
@@ -520,8 +534,9 @@ func (m *module) nodeLabelFolderAbsent(ctx context.Context, a labelArgs) (change
 			in, _ := split(now)
 			return m.unlabel(ctx, a.Node, in, a.Kwargs)
 		},
-		Texts: change.Texts{Same: "The label folder does not exist", Would: "The label folder is going to be deleted",
-			Done: "Label folder removed from node"},
+		Texts: change.Texts{Same: "The label folder does not exist",
+			Would: "The label folder is going to be deleted",
+			Done:  "Label folder removed from node"},
 		Silent: true,
 	}.Ensure(ctx)
 }
@@ -550,7 +565,8 @@ func (m *module) nodeLabelPresent(ctx context.Context, a labelValueArgs) (change
 				data.NewMap(data.Str(a.Node)+"."+a.Name, change.OldNew(now, next)))
 		},
 		Apply: func(ctx context.Context, _ *data.Map) error {
-			return change.Do(ctx, m.env, "kubernetes.node_add_label", []any{a.Node, a.Name, data.Str(a.Value)}, a.Kwargs)
+			return change.Do(ctx, m.env, "kubernetes.node_add_label", []any{a.Node, a.Name, data.Str(a.Value)},
+				a.Kwargs)
 		},
 		Texts: change.Texts{Same: "The label is already set and has the specified value"},
 		Say: func(o change.Outcome[*data.Map]) any {

@@ -1,5 +1,5 @@
-// Package memcached is Salt's state memcached: values in memcached servers (salt/states/memcached.py). It uses the
-// module memcached.
+// Package memcached is Salt's state memcached: values in memcached servers (salt/states/memcached.py). It
+// uses the module memcached.
 package memcached
 
 import (

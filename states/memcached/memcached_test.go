@@ -11,17 +11,19 @@ import (
 	state "github.com/brineproject/brine/states/memcached"
 )
 
-// testdata/runs.json has the results of Salt 3006.18 with a memcached whose port stands as brine_. Each state then
-// runs again.
+// testdata/runs.json has the results of Salt 3006.18 with a memcached whose port stands as brine_. Each
+// state then runs again.
 func TestRuns(t *testing.T) {
-	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{module.Plugin()}, state.Plugin())
+	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{module.Plugin()},
+		state.Plugin())
 	states.Settle(t, "testdata/runs.json", daemon.Memcached(t), runs.Equal)
 }
 
 // A value that memcached refuses fails the state.
 func TestRefused(t *testing.T) {
 	port := daemon.Memcached(t)
-	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{module.Plugin()}, state.Plugin())
+	states := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{module.Plugin()},
+		state.Plugin())
 	for value, want := range map[any]string{string(make([]byte, 2<<20)): "Failed to set key 'k'",
 		1.5: "only texts and integers can be stored, not a value of type float"} {
 		got := states.Run(t, false, "memcached.managed", "k", data.NewMap("value", value, "port", port))

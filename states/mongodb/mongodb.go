@@ -1,8 +1,8 @@
-// Package mongodb has Salt's states mongodb_database and mongodb_user (salt/states/mongodb_*.py). They use the module
-// mongodb.
+// Package mongodb has Salt's states mongodb_database and mongodb_user (salt/states/mongodb_*.py). They use
+// the module mongodb.
 //
-// Differences from Salt: the roles of a user are brought to what is wanted, whereas Salt only reports them. Errors of
-// the server fail the states.
+// Differences from Salt: the roles of a user are brought to what is wanted, whereas Salt only reports them.
+// Errors of the server fail the states.
 package mongodb
 
 import (
@@ -77,7 +77,8 @@ type databaseArgs struct {
 //	    - user: admin
 //	    - password: sekrit
 func (m *module) absentDatabase(ctx context.Context, a databaseArgs) (change.Result, error) {
-	kwargs := data.NewMap("user", a.User, "password", a.Password, "host", a.Host, "port", a.Port, "authdb", a.Authdb)
+	kwargs := data.NewMap("user", a.User, "password", a.Password, "host", a.Host, "port", a.Port, "authdb",
+		a.Authdb)
 	database := "Database " + a.Name
 	return change.Thing[bool]{
 		Name: a.Name,
@@ -89,8 +90,9 @@ func (m *module) absentDatabase(ctx context.Context, a databaseArgs) (change.Res
 		Apply: func(ctx context.Context, _ bool) error {
 			return m.do(ctx, "Failed to remove "+database, "db_remove", []any{a.Name}, kwargs)
 		},
-		Texts: change.Texts{Same: database + " is not present", Would: database + " is present and needs to be removed",
-			Done: database + " has been removed"},
+		Texts: change.Texts{Same: database + " is not present",
+			Would: database + " is present and needs to be removed",
+			Done:  database + " has been removed"},
 		Silent: true,
 	}.Ensure(ctx)
 }

@@ -20,7 +20,8 @@ func TestStates(t *testing.T) {
 	need.Time(t, "each call starts node")
 	runs.Programs(t)
 	s := runs.New(t, &loader.Env{Opts: data.NewMap("id", "web1")},
-		[]loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(), module.Plugin()}, state.Database(), state.User())
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), config.Plugin(), module.Plugin()}, state.Database(),
+		state.User())
 	m := data.NewMap
 	for _, c := range []struct {
 		fun, name string
@@ -28,14 +29,19 @@ func TestStates(t *testing.T) {
 		texts     [3]string
 		changes   string
 	}{
-		{"mongodb_user.present", "bob", m("passwd", "marker", "database", "shop", "roles", []any{"read"}), [3]string{
-			"User bob is not present and needs to be created", "User bob has been created", "User bob is already present"},
+		{"mongodb_user.present", "bob", m("passwd", "marker", "database", "shop", "roles", []any{"read"}),
+			[3]string{
+				"User bob is not present and needs to be created", "User bob has been created",
+				"User bob is already present"},
 			"{'bob': 'Present'}"},
-		{"mongodb_user.present", "bob", m("passwd", "marker", "database", "shop", "roles", []any{"readWrite"}), [3]string{
-			"User bob is present and its roles need to be changed", "User bob has been changed", "User bob is already present"},
+		{"mongodb_user.present", "bob", m("passwd", "marker", "database", "shop", "roles", []any{"readWrite"}),
+			[3]string{
+				"User bob is present and its roles need to be changed", "User bob has been changed",
+				"User bob is already present"},
 			"{'bob': {'database': 'shop', 'roles': {'old': ['read'], 'new': ['readWrite']}}}"},
-		{"mongodb_user.absent", "bob", m("database", "shop"), [3]string{"User bob is present and needs to be removed",
-			"User bob has been removed", "User bob is not present"}, "{'bob': 'Absent'}"},
+		{"mongodb_user.absent", "bob", m("database", "shop"),
+			[3]string{"User bob is present and needs to be removed",
+				"User bob has been removed", "User bob is not present"}, "{'bob': 'Absent'}"},
 		{"mongodb_database.absent", "shop", m(), [3]string{"Database shop is present and needs to be removed",
 			"Database shop has been removed", "Database shop is not present"}, "{'shop': 'Absent'}"},
 	} {
@@ -56,7 +62,8 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s without a server: %s", fun, data.Repr(got))
 		}
 	}
-	if got := s.Run(t, true, "mongodb_user.present", "x", m("passwd", "x", "port", "y")); got.Text("comment") != "Port (y) is not an integer." {
+	if got := s.Run(t, true, "mongodb_user.present", "x", m("passwd", "x", "port",
+		"y")); got.Text("comment") != "Port (y) is not an integer." {
 		t.Error(data.Repr(got))
 	}
 }

@@ -1,9 +1,9 @@
-// Package redis is Salt's state redis: keys of Redis, and its replication (salt/states/redismod.py). It uses the module
-// redis.
+// Package redis is Salt's state redis: keys of Redis, and its replication (salt/states/redismod.py). It
+// uses the module redis.
 //
-// Differences from Salt: test mode writes nothing. A value that is a number is compared as the text that Redis keeps.
-// redis.string reports a new time of expiry only if the key had none, a later one or, with expireat, another one;
-// as in Salt each run begins the time of expire anew.
+// Differences from Salt: test mode writes nothing. A value that is a number is compared as the text that
+// Redis keeps. redis.string reports a new time of expiry only if the key had none, a later one or, with
+// expireat, another one; as in Salt each run begins the time of expire anew.
 package redis
 
 import (
@@ -171,7 +171,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 		}
 		one = false
 	}
-	texts := change.Texts{Same: "Key(s) specified already absent", Would: "Keys would be deleted", Done: "Keys deleted"}
+	texts := change.Texts{Same: "Key(s) specified already absent", Would: "Keys would be deleted",
+		Done: "Keys deleted"}
 	if one {
 		texts.Would, texts.Done = "Key would be deleted", "Key deleted"
 	}
@@ -206,8 +207,8 @@ type slaveofArgs struct {
 	Kwargs           *data.Map `kwargs:"connection_args"`
 }
 
-// slaveof keeps the server a replica of the master that a Sentinel names. If the master is on the minion itself, there
-// is nothing to do.
+// slaveof keeps the server a replica of the master that a Sentinel names. If the master is on the minion
+// itself, there is nothing to do.
 //
 // sentinel_host, sentinel_port, sentinel_password
 //

@@ -19,7 +19,8 @@ import (
 // network is a module network of a host with two addresses.
 func network() loader.Plugin {
 	return loader.Plugin{Name: "network", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("ip_addrs", func(context.Context, loader.NoArgs) (any, error) {
+		return &loader.Module{Funcs: []loader.Func{loader.F("ip_addrs", func(context.Context, loader.NoArgs) (any,
+			error) {
 			return []any{"192.0.2.1", "192.0.2.2"}, nil
 		})}}, nil
 	}}
@@ -45,8 +46,8 @@ func fill(t *testing.T, port string) *loader.Registry {
 	return r
 }
 
-// testdata/runs.json has the results of Salt 3006.18 with a Redis whose port stands as brine_. Each state then runs
-// again, in test mode too.
+// testdata/runs.json has the results of Salt 3006.18 with a Redis whose port stands as brine_. Each state
+// then runs again, in test mode too.
 func TestRuns(t *testing.T) {
 	port := daemon.Redis(t)
 	fill(t, port)
@@ -77,7 +78,8 @@ func TestString(t *testing.T) {
 		}
 	}
 	kwargs.Set("expire", int64(1000))
-	if got := s.Run(t, true, "redis.string", "a", kwargs); got.Text("comment") != "Key would get a time of expiry" {
+	if got := s.Run(t, true, "redis.string", "a",
+		kwargs); got.Text("comment") != "Key would get a time of expiry" {
 		t.Error(data.Repr(got))
 	}
 	if ask("ttl", "a") != int64(-1) {
@@ -109,7 +111,8 @@ func TestSlaveof(t *testing.T) {
 	}
 	daemon.Start(t, "tcp", net.JoinHostPort("127.0.0.1", port), "redis-server", file, "--sentinel")
 	s := shelf(t)
-	kwargs := data.NewMap("sentinel_host", "127.0.0.1", "sentinel_port", port, "host", "127.0.0.1", "port", replica)
+	kwargs := data.NewMap("sentinel_host", "127.0.0.1", "sentinel_port", port, "host", "127.0.0.1", "port",
+		replica)
 	for i, want := range []string{"Minion will be made a slave of m: 127.0.0.1",
 		"Minion successfully connected to master: m", "Minion already slave of master: m",
 		"Minion already slave of master: m"} {
@@ -118,7 +121,8 @@ func TestSlaveof(t *testing.T) {
 			t.Errorf("run %d: %s", i, data.Repr(got))
 		}
 	}
-	if got := s.Run(t, false, "redis.slaveof", "own", kwargs); got.Text("comment") != "Minion is the master: own" {
+	if got := s.Run(t, false, "redis.slaveof", "own",
+		kwargs); got.Text("comment") != "Minion is the master: own" {
 		t.Error(data.Repr(got))
 	}
 }

@@ -26,8 +26,8 @@ func Port(t testing.TB) string {
 	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
-// Start runs a program until the end of the test, and returns once something listens at an address. Without the
-// program the test is skipped.
+// Start runs a program until the end of the test, and returns once something listens at an address. Without
+// the program the test is skipped.
 func Start(t testing.TB, network, address, program string, args ...string) {
 	t.Helper()
 	need.Program(t, program)
@@ -97,7 +97,8 @@ func Influxd(t testing.TB) string {
 	port, dir := Port(t), t.TempDir()
 	file := filepath.Join(dir, "influxd.conf")
 	text := fmt.Sprintf("reporting-disabled = true\nbind-address = \"127.0.0.1:%s\"\n[meta]\ndir = %q\n[data]\ndir = %q\n"+
-		"wal-dir = %q\n[monitor]\nstore-enabled = false\n[http]\nbind-address = \"127.0.0.1:%s\"\n", Port(t), dir+"/meta", dir+"/data", dir+"/wal", port)
+		"wal-dir = %q\n[monitor]\nstore-enabled = false\n[http]\nbind-address = \"127.0.0.1:%s\"\n", Port(t),
+		dir+"/meta", dir+"/data", dir+"/wal", port)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,17 @@
-// Package exchange makes calls of modules and runs states over a web server with recorded answers. It compares the
-// requests and the results with those of Salt.
+// Package exchange makes calls of modules and runs states over a web server with recorded answers. It
+// compares the requests and the results with those of Salt.
 //
 // A file is a list of objects. answers has the answers of the server by request, METHOD ADDRESS with sorted
-// parameters: a status and a body, which is a text or a value for JSON. A request without an answer gets status 404.
-// Once the server has got a request that writes, the answers of after take the place of those of the same request.
-// The word URL stands for the address of the server.
+// parameters: a status and a body, which is a text or a value for JSON. A request without an answer gets
+// status 404. Once the server has got a request that writes, the answers of after take the place of those
+// of the same request. The word URL stands for the address of the server.
 //
-// A call has fun, args, kwargs; value is Salt's result, or error the class and text of its exception, and sent are the
-// requests that Salt sent: each with its body as a value or text, and the header Authorization. For a state, fun is
-// its function, name and kwargs its arguments, and steps are its runs, each with its test mode, Salt's result
-// (return) and the requests that write (sent). After the steps a state that succeeded runs twice more, for real and
-// in test mode, and must change nothing and write nothing. Values have the form of package vectors.
+// A call has fun, args, kwargs; value is Salt's result, or error the class and text of its exception, and
+// sent are the requests that Salt sent: each with its body as a value or text, and the header
+// Authorization. For a state, fun is its function, name and kwargs its arguments, and steps are its runs,
+// each with its test mode, Salt's result (return) and the requests that write (sent). After the steps a
+// state that succeeded runs twice more, for real and in test mode, and must change nothing and write
+// nothing. Values have the form of package vectors.
 package exchange
 
 import (
