@@ -174,7 +174,8 @@ type aliasExistsArgs struct {
 //	salt '*' elasticsearch.alias_exists None testindex
 func (m *module) aliasExists(ctx context.Context, a aliasExistsArgs) (any, error) {
 	return m.there(ctx, a.connection, request{method: http.MethodHead, path: []string{part(a.Indices),
-		"_alias", part(a.Aliases)}, what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices)})
+		"_alias", part(a.Aliases)},
+		what: "Cannot get alias " + data.Str(a.Aliases) + " in index " + data.Str(a.Indices)})
 }
 
 type aliasGetArgs struct {
@@ -736,7 +737,8 @@ func (m *module) snapshotCreate(ctx context.Context, a snapshotArgs) (any, error
 //	salt '*' elasticsearch.snapshot_restore testrepo testsnapshot
 func (m *module) snapshotRestore(ctx context.Context, a snapshotArgs) (any, error) {
 	return m.acked(ctx, a.connection, request{method: http.MethodPost, path: []string{"_snapshot",
-		a.Repository, a.Snapshot, "_restore"}, what: "Cannot restore snapshot " + a.Snapshot + " in repository " + a.Repository, body: a.Body}, "accepted")
+		a.Repository, a.Snapshot, "_restore"}, body: a.Body,
+		what: "Cannot restore snapshot " + a.Snapshot + " in repository " + a.Repository}, "accepted")
 }
 
 type snapshotDeleteArgs struct {

@@ -82,7 +82,8 @@ func (m *module) profile(ctx context.Context, given any) (*data.Map, error) {
 		return nil, loader.Invocation("the profile of Grafana lacks grafana_url")
 	}
 	if !data.Truth(p.Value("grafana_token")) && p.Text("grafana_user") == "" {
-		return nil, loader.Invocation("the profile of Grafana lacks grafana_token, or grafana_user and grafana_password")
+		return nil, loader.Invocation(
+			"the profile of Grafana lacks grafana_token, or grafana_user and grafana_password")
 	}
 	return p, nil
 }

@@ -262,7 +262,8 @@ func (a policyArgs) tail(shard string) (string, error) {
 	if !durationForm.MatchString(a.Duration) || !numberForm.MatchString(copies) {
 		return "", loader.Invocation("%q is not a duration, or %q not a number", a.Duration, copies)
 	}
-	text := ident(a.Name) + " ON " + ident(a.Database) + " DURATION " + a.Duration + " REPLICATION " + copies + shard
+	text := ident(a.Name) + " ON " + ident(a.Database) + " DURATION " + a.Duration + " REPLICATION " +
+		copies + shard
 	if data.Truth(a.Default) {
 		text += " DEFAULT"
 	}

@@ -80,7 +80,8 @@ func (m *module) server(ctx context.Context, args *data.Map) (server, error) {
 		s := server{url: given["api_url"], user: given["user"], password: given["password"]}
 		return s, s.trust(dir, given, given)
 	default:
-		return server{}, loader.Execution("Invalid kubernetes configuration. Parameter 'kubeconfig' and 'context' are required.")
+		return server{}, loader.Execution("Invalid kubernetes configuration. " +
+			"Parameter 'kubeconfig' and 'context' are required.")
 	}
 	return parse(config, given["context"], dir)
 }

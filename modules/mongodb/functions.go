@@ -51,7 +51,8 @@ type userArgs struct {
 //	salt '*' mongodb.db_list <user> <password> <host> <port>
 func (m *module) dbList(ctx context.Context, a loginArgs) (any, error) {
 	return failed(m.run(ctx, a.login(), "admin", "admin",
-		`return conn.getDB("admin").adminCommand({ listDatabases: 1, nameOnly: true }).databases.map(function (d) { return d.name; });`))
+		`return conn.getDB("admin").adminCommand({ listDatabases: 1, nameOnly: true }).databases.map(
+      function (d) { return d.name; });`))
 }
 
 // dbExists returns whether a database exists.
@@ -112,7 +113,8 @@ func (m *module) userFind(ctx context.Context, a userArgs) (any, error) {
 //
 //	salt '*' mongodb.user_list <user> <password> <host> <port> <database>
 func (m *module) userList(ctx context.Context, a databaseArgs) (any, error) {
-	return failed(m.run(ctx, a.login(), "admin", a.Database, `return check(db.runCommand({ usersInfo: 1 })).users.map(
+	return failed(m.run(ctx, a.login(), "admin", a.Database,
+		`return check(db.runCommand({ usersInfo: 1 })).users.map(
       function (u) { return { user: u.user, roles: u.roles }; });`))
 }
 

@@ -338,7 +338,9 @@ type account struct{ user, privileges *data.Map }
 //	        foo_db: read
 func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, error) {
 	title := "User " + a.Name
-	grant := func(database any) string { return "Grant on database " + data.Str(database) + " to user " + a.Name }
+	grant := func(database any) string {
+		return "Grant on database " + data.Str(database) + " to user " + a.Name
+	}
 	return change.Thing[account]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (account, error) {

@@ -258,7 +258,8 @@ func (m *module) object(ctx context.Context, kind string, a objectArgs) (change.
 			case now == nil:
 				return change.Do(ctx, m.env, "kubernetes.create_"+kind, nil, kwargs)
 			case kind == "pod":
-				return change.Reason("salt is currently unable to replace a pod without deleting it. Please perform the " +
+				return change.Reason("salt is currently unable to replace a pod without deleting it. " +
+					"Please perform the " +
 					"removal of the pod requiring the 'pod_absent' state if this is the desired behaviour.")
 			case kind == "service":
 				kwargs.Set("old_service", now)

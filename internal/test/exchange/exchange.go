@@ -31,7 +31,8 @@ import (
 
 // Options configure how the cases of a file are run.
 type Options struct {
-	Opts    *data.Map                  // of the minion; the word URL in its texts stands for the address of the server
+	// of the minion; the word URL in its texts stands for the address of the server
+	Opts    *data.Map
 	OptsFor func(url string) *data.Map // the same for the address of the server, in place of Opts
 	Value   func(any) any              // what of a result is compared; nil for all of it
 	Pillar  *data.Map
