@@ -176,6 +176,23 @@ func TestSecretsAndLabels(t *testing.T) {
 	}
 }
 
+// The names are those of Python's library kubernetes.
+func TestNames(t *testing.T) {
+	for python, api := range map[string]string{"cluster_ip": "clusterIP", "external_i_ps": "externalIPs",
+		"host_ipc": "hostIPC", "host_pid": "hostPID", "min_ready_seconds": "minReadySeconds",
+		"load_balancer_ip": "loadBalancerIP", "name": "name"} {
+		if got := snakeName(api); got != python {
+			t.Errorf("%s becomes %s, want %s", api, got, python)
+		}
+		if got := camelName(python); got != api {
+			t.Errorf("%s becomes %s, want %s", python, got, api)
+		}
+		if got := camelName(api); got != api {
+			t.Errorf("%s becomes %s", api, got)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(kubeconfig("https://k.example.com", "", `"token": "x"`))
 	f.Add("contexts: [{name: '', context: {}}]\nclusters: [1]\nusers: x")

@@ -51,7 +51,7 @@ func structured(name string, of *data.Map) bool {
 
 func snakeName(name string) string {
 	var b strings.Builder
-	runes := []rune(strings.ReplaceAll(strings.ReplaceAll(name, "IPs", "Ips"), "URLs", "Urls"))
+	runes := []rune(name)
 	for i, r := range runes {
 		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) ||
 			i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
