@@ -26,20 +26,28 @@ import (
 	"github.com/brineproject/brine/modules/dnsutil"
 	"github.com/brineproject/brine/modules/docker"
 	"github.com/brineproject/brine/modules/dockercompose"
+	"github.com/brineproject/brine/modules/elasticsearch"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/firewalld"
 	"github.com/brineproject/brine/modules/gem"
 	"github.com/brineproject/brine/modules/git"
 	"github.com/brineproject/brine/modules/glusterfs"
 	"github.com/brineproject/brine/modules/gpg"
+	"github.com/brineproject/brine/modules/grafana4"
+	"github.com/brineproject/brine/modules/haproxy"
 	"github.com/brineproject/brine/modules/hashutil"
+	"github.com/brineproject/brine/modules/helm"
 	"github.com/brineproject/brine/modules/http"
 	"github.com/brineproject/brine/modules/incron"
+	"github.com/brineproject/brine/modules/influxdb"
 	"github.com/brineproject/brine/modules/ipset"
 	"github.com/brineproject/brine/modules/kernelpkg"
 	"github.com/brineproject/brine/modules/keyboard"
+	"github.com/brineproject/brine/modules/kubernetes"
 	"github.com/brineproject/brine/modules/logrotate"
 	"github.com/brineproject/brine/modules/lvm"
+	"github.com/brineproject/brine/modules/memcached"
+	"github.com/brineproject/brine/modules/mongodb"
 	"github.com/brineproject/brine/modules/mysql"
 	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/nfs3"
@@ -59,6 +67,7 @@ import (
 	"github.com/brineproject/brine/modules/raid"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rbenv"
+	"github.com/brineproject/brine/modules/redis"
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
@@ -111,21 +120,29 @@ func extra(render.Brought) []loader.Plugin {
 		docker.Plugin(),
 		docker.Swarm(),
 		dockercompose.Plugin(),
+		elasticsearch.Plugin(),
 		environ.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		grafana4.Plugin(),
+		haproxy.Plugin(),
 		hashutil.Plugin(),
+		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
+		influxdb.Plugin(),
 		ipset.Plugin(),
 		kernelpkg.Apt(),
 		kernelpkg.Yum(),
 		keyboard.Plugin(),
+		kubernetes.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
+		memcached.Plugin(),
+		mongodb.Plugin(),
 		mysql.Plugin(),
 		network.Plugin(),
 		nfs3.Plugin(),
@@ -146,6 +163,7 @@ func extra(render.Brought) []loader.Plugin {
 		raid.Plugin(),
 		random.Plugin(),
 		rbenv.Plugin(),
+		redis.Plugin(),
 		rhip.Plugin(),
 		rpm.Plugin(),
 		rvm.Plugin(),

@@ -17,18 +17,25 @@ import (
 	"github.com/brineproject/brine/states/composer"
 	"github.com/brineproject/brine/states/disk"
 	"github.com/brineproject/brine/states/docker"
+	"github.com/brineproject/brine/states/elasticsearch"
 	"github.com/brineproject/brine/states/firewalld"
 	"github.com/brineproject/brine/states/gem"
 	"github.com/brineproject/brine/states/git"
 	"github.com/brineproject/brine/states/glusterfs"
 	"github.com/brineproject/brine/states/gpg"
+	"github.com/brineproject/brine/states/grafana4"
+	"github.com/brineproject/brine/states/helm"
 	"github.com/brineproject/brine/states/http"
 	"github.com/brineproject/brine/states/incron"
+	"github.com/brineproject/brine/states/influxdb"
 	"github.com/brineproject/brine/states/ipset"
 	"github.com/brineproject/brine/states/kernelpkg"
 	"github.com/brineproject/brine/states/keyboard"
+	"github.com/brineproject/brine/states/kubernetes"
 	"github.com/brineproject/brine/states/logrotate"
 	"github.com/brineproject/brine/states/lvm"
+	"github.com/brineproject/brine/states/memcached"
+	"github.com/brineproject/brine/states/mongodb"
 	"github.com/brineproject/brine/states/mysql"
 	"github.com/brineproject/brine/states/network"
 	"github.com/brineproject/brine/states/nfsexport"
@@ -43,6 +50,7 @@ import (
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
+	"github.com/brineproject/brine/states/redis"
 	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/slack"
@@ -87,18 +95,34 @@ func extra() []loader.Plugin {
 		docker.Image(),
 		docker.Network(),
 		docker.Volume(),
+		elasticsearch.Index(),
+		elasticsearch.IndexTemplate(),
+		elasticsearch.Plugin(),
 		firewalld.Plugin(),
 		gem.Plugin(),
 		git.Plugin(),
 		glusterfs.Plugin(),
 		gpg.Plugin(),
+		grafana4.Dashboard(),
+		grafana4.Datasource(),
+		grafana4.Org(),
+		grafana4.User(),
+		helm.Plugin(),
 		http.Plugin(),
 		incron.Plugin(),
+		influxdb.ContinuousQuery(),
+		influxdb.Database(),
+		influxdb.RetentionPolicy(),
+		influxdb.User(),
 		ipset.Plugin(),
 		kernelpkg.Plugin(),
 		keyboard.Plugin(),
+		kubernetes.Plugin(),
 		logrotate.Plugin(),
 		lvm.Plugin(),
+		memcached.Plugin(),
+		mongodb.Database(),
+		mongodb.User(),
 		mysql.Database(),
 		mysql.Grants(),
 		mysql.Query(),
@@ -130,6 +154,7 @@ func extra() []loader.Plugin {
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		rbenv.Plugin(),
+		redis.Plugin(),
 		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),

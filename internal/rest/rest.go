@@ -42,8 +42,12 @@ type Options struct {
 	CA       string        // file of trusted authorities; "" means those of the system
 	// files with the certificate of the client and its key; Cert alone may hold both
 	Cert, Key string
+	Trust     []byte           // trusted authorities as PEM, in place of CA
+	Pair      *tls.Certificate // the client's certificate, in place of Cert and Key
 	// use the proxies that the environment names, where the library that Salt uses does so
 	EnvironmentProxies bool
+	// the proxy for a request, nil for none; it replaces those of the environment
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // A Client sends requests. Several goroutines may use it.
@@ -64,6 +68,9 @@ func New(o Options) (*Client, error) {
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 4}
 	if o.EnvironmentProxies {
 		t.Proxy = http.ProxyFromEnvironment
+	}
+	if o.Proxy != nil {
+		t.Proxy = o.Proxy
 	}
 	return Of(&http.Client{Transport: t}, o), nil
 }
@@ -92,6 +99,14 @@ func (o *Options) trust() (*tls.Config, error) {
 		if trust.RootCAs = x509.NewCertPool(); !trust.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, fmt.Errorf("read trusted authorities: %s contains no certificate", o.CA)
 		}
+	}
+	if len(o.Trust) > 0 && !o.Insecure {
+		if trust.RootCAs = x509.NewCertPool(); !trust.RootCAs.AppendCertsFromPEM(o.Trust) {
+			return nil, errors.New("read trusted authorities: there is no certificate")
+		}
+	}
+	if o.Pair != nil {
+		trust.Certificates = []tls.Certificate{*o.Pair}
 	}
 	if o.Cert == "" {
 		return trust, nil

@@ -74,6 +74,14 @@ func Equal(got, want *data.Map) bool { return data.Equal(got, want) }
 // test mode and Salt's result. The name brine_ is replaced by prefix.
 func (s *Shelf) Replay(t *testing.T, file, prefix string, same Same) {
 	t.Helper()
+	s.replay(t, file, prefix, same, func(*vectors.Case, *data.Map) {})
+}
+
+// replay runs the states of a file, and after the steps of each calls after with the last result.
+func (s *Shelf) replay(
+	t *testing.T, file, prefix string, same Same, after func(*vectors.Case, *data.Map),
+) {
+	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -88,13 +96,33 @@ func (s *Shelf) Replay(t *testing.T, file, prefix string, same Same) {
 	}
 	for _, c := range cases {
 		c.Only("state", "name", "kwargs", "steps")
+		var last *data.Map
 		for i, step := range c.List("steps") {
-			s.step(t, c, i, step.(*data.Map), same)
+			last = s.step(t, c, i, step.(*data.Map), same)
 		}
+		after(c, last)
 	}
 }
 
-func (s *Shelf) step(t *testing.T, c *vectors.Case, i int, step *data.Map, same Same) {
+// Settle is Replay for files whose last step of each state is a real run. After a success it runs the state
+// again, in test mode and for real: both must succeed without changes. Salt's states often do not.
+func (s *Shelf) Settle(t *testing.T, file, prefix string, same Same) {
+	t.Helper()
+	s.replay(t, file, prefix, same, func(c *vectors.Case, last *data.Map) {
+		if last.Value("result") != true {
+			return
+		}
+		for _, test := range []bool{true, false} {
+			got := s.Run(t, test, c.Text("state"), c.Value("name"), c.Object("kwargs"))
+			if got.Value("result") != true || data.Truth(got.Value("changes")) {
+				t.Errorf("%s %s, again, test mode %v: %s", c.Text("state"), data.Repr(c.Object("kwargs")), test,
+					data.Repr(got))
+			}
+		}
+	})
+}
+
+func (s *Shelf) step(t *testing.T, c *vectors.Case, i int, step *data.Map, same Same) *data.Map {
 	t.Helper()
 	got := s.Run(t, step.Value("test") == true, c.Text("state"), c.Value("name"),
 		c.Object("kwargs"))
@@ -102,4 +130,5 @@ func (s *Shelf) step(t *testing.T, c *vectors.Case, i int, step *data.Map, same 
 		t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")),
 			i, data.Repr(got), data.Repr(want))
 	}
+	return got
 }
