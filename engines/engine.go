@@ -147,7 +147,7 @@ func checkEntry(entry any, engines map[string]Make) error {
 
 // Foreign returns the names of the engines that only Salt has (salt/engines).
 func Foreign() []string {
-	return []string{"docker_events", "ircbot", "junos_syslog", "libvirt_events", "logentries",
+	return []string{"ircbot", "junos_syslog", "libvirt_events", "logentries",
 		"napalm_syslog", "slack", "slack_bolt_engine", "sqs_events", "thorium"}
 }
 
