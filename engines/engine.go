@@ -44,6 +44,8 @@ type Host struct {
 	Send func(ctx context.Context, tag string, body *data.Map) error
 	// Minions are those of a master; nil on a minion.
 	Minions Minions
+	// Leads reports whether this master does what is done once in its cluster. nil means that it does.
+	Leads func() bool
 	// Order publishes a job of a master, see loader.Host; nil on a minion.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 }
