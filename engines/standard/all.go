@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/engines/script"
 	"github.com/brineproject/brine/engines/stalekey"
 	"github.com/brineproject/brine/engines/testengine"
+	"github.com/brineproject/brine/engines/thorium"
 )
 
 // Engines returns the engines of a master, without those of engines/sink/standard, by their names in
@@ -17,14 +18,14 @@ import (
 func Engines() map[string]engines.Make {
 	all := shared()
 	all["redis"], all["redis_sentinel"] = redissentinel.New, redissentinel.New
-	all["stalekey"] = stalekey.New
+	all["stalekey"], all["thorium"] = stalekey.New, thorium.New
 	return all
 }
 
 // ForMinions returns the engines of a minion. Those that only masters can run are errors.
 func ForMinions() map[string]engines.Make {
 	all := shared()
-	for _, name := range []string{"kafka", "mqtt", "nats", "reactor", "redis", "redis_sentinel", "stalekey"} {
+	for _, name := range []string{"kafka", "mqtt", "nats", "reactor", "redis", "redis_sentinel", "stalekey", "thorium"} {
 		all[name] = engines.MasterOnly
 	}
 	return all
