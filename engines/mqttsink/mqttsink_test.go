@@ -121,6 +121,9 @@ func TestUnconfirmedEvents(t *testing.T) {
 	out.Fire(t, 1, "a")
 	var published [2][]byte
 	for i := range published {
+		if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
 		conn, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
