@@ -33,7 +33,8 @@ var layers = [][]string{
 	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
-		"auth", "auth/", "beacons", "cluster", "cluster/", "engines", "grains", "pillar", "pillar/saltclass",
+		"auth", "auth/", "beacons", "cluster", "cluster/", "engines", "engines/sink", "grains", "pillar",
+		"pillar/saltclass",
 		"pillar/shellglob", "pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
 		"returners/report", "returners/returnertest", "returners/sqlcache", "runners",
 		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
@@ -88,7 +89,9 @@ var onlyHere = map[string][]string{
 	"github.com/go-git/go-billy/v5": {"fileserver/gitfs"},
 	"github.com/coreos/go-oidc/v3":  {"netapi/oidc"},
 	"golang.org/x/oauth2":           {"netapi/oidc"},
-	"github.com/nats-io":            {"cluster", "internal/test/testnats"},
+	"github.com/nats-io":            {"cluster", "engines/natssink", "internal/test/testnats"},
+	"github.com/eclipse":            {"engines/mqttsink"},
+	"github.com/twmb/franz-go":      {"engines/kafkasink"},
 	"github.com/klauspost/compress": {"payload/compress"},
 }
 

@@ -50,15 +50,16 @@ func TestProgramsReachNoBrowser(t *testing.T) {
 	reachesNone(t, "", "./cmd/...", []string{"github.com/chromedp", module + "internal/test"})
 }
 
-// TestOnlyTheMasterReachesNATS checks that the other programs contain nothing of NATS.
-func TestOnlyTheMasterReachesNATS(t *testing.T) {
+// TestOnlyTheMasterReachesBrokers checks that the other programs contain no clients of message brokers.
+func TestOnlyTheMasterReachesBrokers(t *testing.T) {
 	programs, err := filepath.Glob(filepath.Join(sources.Root(t), "cmd", "*"))
 	if err != nil || len(programs) < 5 {
 		t.Fatalf("programs: %q, %v", programs, err)
 	}
 	for _, program := range programs {
 		if name := filepath.Base(program); name != "salt-master" {
-			reachesNone(t, "", "./cmd/"+name, []string{"github.com/nats-io"})
+			reachesNone(t, "", "./cmd/"+name, []string{"github.com/nats-io", "github.com/eclipse",
+				"github.com/twmb", module + "engines/sink"})
 		}
 	}
 }

@@ -26,7 +26,9 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/logging"
+	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returners"
 )
 
@@ -44,8 +46,14 @@ type Host struct {
 	Send func(ctx context.Context, tag string, body *data.Map) error
 	// Minions are those of a master; nil on a minion.
 	Minions Minions
+	// Leads reports whether this master does what is done once in its cluster. nil means that it does.
+	Leads func() bool
 	// Order publishes a job of a master, see loader.Host; nil on a minion.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
+	// Functions are the execution functions that run on a master's host, and Render renders the files
+	// of its own file server; nil on a minion.
+	Functions *loader.Registry
+	Render    render.Brought
 }
 
 // Minions are the minions of a master, for an engine.
@@ -147,8 +155,8 @@ func checkEntry(entry any, engines map[string]Make) error {
 
 // Foreign returns the names of the engines that only Salt has (salt/engines).
 func Foreign() []string {
-	return []string{"docker_events", "ircbot", "junos_syslog", "libvirt_events", "logentries",
-		"napalm_syslog", "slack", "slack_bolt_engine", "sqs_events", "thorium"}
+	return []string{"ircbot", "junos_syslog", "libvirt_events", "logentries",
+		"napalm_syslog", "slack", "slack_bolt_engine", "sqs_events"}
 }
 
 // MasterOnly makes an engine that minions cannot run: its name is an error.

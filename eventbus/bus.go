@@ -322,6 +322,16 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	return e, err
 }
 
+// NextFew is Next for the events that wait already: it appends at least one and as many as fit into
+// size bytes and the capacity of dst.
+func (s *Subscription) NextFew(ctx context.Context, dst []Event, size int) ([]Event, error) {
+	dst, err := s.reader.take(ctx, dst, size)
+	if err == nil {
+		s.bus.logCaughtUp(s.reader)
+	}
+	return dst, err
+}
+
 // All yields events until ctx ends or the subscription is closed.
 func (s *Subscription) All(ctx context.Context) iter.Seq[Event] {
 	return func(yield func(Event) bool) {

@@ -17,7 +17,8 @@ import (
 func newEngines(p *parts) ([]daemon.Part, error) {
 	list, err := engines.Parts(p.cfg.Engines, p.own.engines(p.cfg.Engines, p.o.Engines),
 		engines.Host{ID: p.cfg.ID, Bus: p.bus, Log: p.log, Opts: p.settings.saltOptions(),
-			Minions: engineMinions{p}, Order: p.o.Order})
+			Minions: engineMinions{p}, Order: p.o.Order, Leads: p.member.leading().leads,
+			Functions: p.control.modules, Render: p.functions.render})
 	if errors.Is(err, engines.ErrUnknown) {
 		p.log.Info(err)
 		err = nil

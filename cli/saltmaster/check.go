@@ -17,7 +17,6 @@ import (
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
-	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/fileserver/roots"
@@ -160,7 +159,7 @@ func withOwn(cfg *config.Master, kind string, names []string) []string {
 
 // checkEngines validates the engines. Only the code itself knows the options of users' own ones.
 func checkEngines(cfg *config.Master) error {
-	known := stdengines.Engines()
+	known := engineMakers()
 	own := engines.Own("", nil)
 	for _, name := range engines.Modules(cfg.Engines) {
 		if code.Has(cfg.Map(), "engines", name, known[name] != nil) {

@@ -147,7 +147,7 @@ func TestDoubtsOfTheConfiguration(t *testing.T) {
 		"TLS of zeromq": {"ssl: True\n",
 			"DIR/master:1: ssl: TLS not supported with zeromq transport; set transport: tcp"},
 		"an engine": {"engines:\n  - scrip\n",
-			"DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are fluent, http_logstash, logstash, logstash_engine, program, redis, redis_sentinel, script, stalekey, test, webhook"},
+			"DIR/master:2: engines: entry 1: there is no engine 'scrip'; is script meant? There are docker_events, fluent, http_logstash, kafka, logstash, logstash_engine, mqtt, nats, program, redis, redis_sentinel, script, stalekey, test, thorium, webhook"},
 		"a rule of the reactor": {"reactor:\n  - a: [x.sls]\n  - 'b': 5\n",
 			"DIR/master:3: reactor: entry 2: b: expected a file or a list of files, got the number 5; write - 'salt/minion/*/start': [/srv/"},
 		"a file of the reactor": {"reactor:\n  - a: [salt://x.sls]\n  - 'b': [/nothere/x.sls]\n",

@@ -20,7 +20,6 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
-	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/gitfs"
 	"github.com/brineproject/brine/logging"
@@ -165,7 +164,7 @@ func (p *program) start(
 		Runners: stdrunners.Plugins, Wheel: wheels.Plugins,
 		Modules: modules.Plugins, States: states.Plugins(), Render: Brought(own),
 		SDB:     append(stdsdb.Plugins(), sqlite3.Plugin()),
-		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(),
+		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: engineMakers(),
 		Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
 		Order:    cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open,
 		ReleaseMemory: func() { cli.ReleaseMemory(log) },

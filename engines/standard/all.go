@@ -10,21 +10,22 @@ import (
 	"github.com/brineproject/brine/engines/script"
 	"github.com/brineproject/brine/engines/stalekey"
 	"github.com/brineproject/brine/engines/testengine"
+	"github.com/brineproject/brine/engines/thorium"
 )
 
-// Engines returns the engines of a master by their names in the option engines. Some have a second
-// name, that of Salt's file.
+// Engines returns the engines of a master, without those of engines/sink/standard, by their names in
+// the option engines. Some have a second name, that of Salt's file.
 func Engines() map[string]engines.Make {
 	all := shared()
 	all["redis"], all["redis_sentinel"] = redissentinel.New, redissentinel.New
-	all["stalekey"] = stalekey.New
+	all["stalekey"], all["thorium"] = stalekey.New, thorium.New
 	return all
 }
 
 // ForMinions returns the engines of a minion. Those that only masters can run are errors.
 func ForMinions() map[string]engines.Make {
 	all := shared()
-	for _, name := range []string{"reactor", "redis", "redis_sentinel", "stalekey"} {
+	for _, name := range []string{"kafka", "mqtt", "nats", "reactor", "redis", "redis_sentinel", "stalekey", "thorium"} {
 		all[name] = engines.MasterOnly
 	}
 	return all

@@ -18,7 +18,7 @@ func TestEngines(t *testing.T) {
 			t.Errorf("%s with an unknown option: %v", name, err)
 		}
 	}
-	for _, name := range []string{"reactor", "redis_sentinel", "stalekey"} {
+	for _, name := range []string{"kafka", "mqtt", "nats", "reactor", "redis_sentinel", "stalekey", "thorium"} {
 		err := engines.Check([]any{name}, ForMinions())
 		if err == nil || !strings.Contains(err.Error(), "masters only") {
 			t.Errorf("%s on a minion: %v", name, err)

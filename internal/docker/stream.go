@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pyjson"
@@ -29,13 +30,9 @@ func Events(r io.Reader) iter.Seq2[*data.Map, error] {
 			if len(lines.Bytes()) == 0 || lines.Text() == "\r" {
 				continue
 			}
-			v, err := pyjson.Load(lines.Text())
-			event, ok := v.(*data.Map)
-			if err == nil && !ok {
-				err = errors.New("it is no dictionary")
-			}
+			event, err := message(lines.Text())
 			if err != nil {
-				yield(nil, fmt.Errorf("read message %.80q of the engine: %w", lines.Text(), err))
+				yield(nil, err)
 				return
 			}
 			if !yield(event, nil) {
@@ -46,6 +43,43 @@ func Events(r io.Reader) iter.Seq2[*data.Map, error] {
 			yield(nil, fmt.Errorf("read messages of the engine: %w", err))
 		}
 	}
+}
+
+// ErrMessage is wrapped by the error of a message that cannot be decoded.
+var ErrMessage = errors.New("read message")
+
+// Watch is Events for a stream that lasts as long as the engine does. It may have any length, and goes
+// on after the error of a message that cannot be decoded. The error of a message that is too long wraps
+// bufio.ErrTooLong and ends it.
+func Watch(r io.Reader) iter.Seq2[*data.Map, error] {
+	return func(yield func(*data.Map, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, eventLimit)
+		for lines.Scan() {
+			if strings.TrimSpace(lines.Text()) == "" {
+				continue
+			}
+			if !yield(message(strings.ToValidUTF8(lines.Text(), "\uFFFD"))) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, fmt.Errorf("read messages of the engine: %w", err))
+		}
+	}
+}
+
+// message decodes one message of a stream.
+func message(line string) (*data.Map, error) {
+	v, err := pyjson.Load(line)
+	m, ok := v.(*data.Map)
+	if err == nil && !ok {
+		err = errors.New("it is no dictionary")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w %.80q of the engine: %w", ErrMessage, line, err)
+	}
+	return m, nil
 }
 
 // Frames decodes the output of a container without a terminal: frames of standard output and

@@ -1,8 +1,10 @@
 package docker_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/docker"
+	"github.com/brineproject/brine/internal/test/need"
 )
 
 func frame(stream byte, text string) string {
@@ -97,6 +100,59 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%.20q: %s, %v", in, got, err)
 		}
 	}
+}
+
+// watch returns the messages of a stream without end, and its errors.
+func watch(r io.Reader) (string, error) {
+	var all []string
+	var errs []error
+	for event, err := range docker.Watch(r) {
+		if err == nil {
+			all = append(all, data.Repr(event))
+		}
+		errs = append(errs, err)
+	}
+	return strings.Join(all, " "), errors.Join(errs...)
+}
+
+// A message that cannot be decoded does not end the stream, and one that is too long does.
+func TestWatch(t *testing.T) {
+	got, err := watch(strings.NewReader("{\"a\": 1}\r\n\r\n{\n[1]\n{\"b\": \"\xff\"}\n"))
+	if got != "{'a': 1} {'b': '\uFFFD'}" || !errors.Is(err, docker.ErrMessage) ||
+		strings.Count(err.Error(), "read message") != 2 {
+		t.Errorf("got %s, %v", got, err)
+	}
+	got, err = watch(strings.NewReader("{}\n" + strings.Repeat("x", 2<<20) + "\n{}\n"))
+	if got != "{}" || !errors.Is(err, bufio.ErrTooLong) || errors.Is(err, docker.ErrMessage) {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// TestWatchHasNoEnd reads more than a stream of a request may have.
+func TestWatchHasNoEnd(t *testing.T) {
+	need.Time(t, "it reads 65 MiB")
+	line := "{\"a\": \"" + strings.Repeat("x", 1<<16) + "\"}\n"
+	n := 0
+	for _, err := range docker.Watch(strings.NewReader(strings.Repeat(line, 1040))) {
+		if err != nil {
+			t.Fatalf("after %d messages: %v", n, err)
+		}
+		n++
+	}
+	if n != 1040 {
+		t.Errorf("got %d messages", n)
+	}
+}
+
+func FuzzWatch(f *testing.F) {
+	f.Add("{\"Action\": \"die\"}\n{\n[]\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := watch(strings.NewReader(in))
+		again, second := watch(iotest.OneByteReader(strings.NewReader(in)))
+		if again != got || (err == nil) != (second == nil) {
+			t.Errorf("what arrives byte by byte differs: %v, %v", err, second)
+		}
+	})
 }
 
 func FuzzEvents(f *testing.F) {
