@@ -43,6 +43,7 @@ import (
 	"github.com/brineproject/brine/states/rabbitmq"
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
+	"github.com/brineproject/brine/states/reg"
 	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/slack"
@@ -56,6 +57,7 @@ import (
 	"github.com/brineproject/brine/states/virt"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
+	"github.com/brineproject/brine/states/winpath"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
 )
@@ -127,6 +129,7 @@ func extra() []loader.Plugin {
 		rabbitmq.Vhost(),
 		raid.Plugin(),
 		rbenv.Plugin(),
+		reg.Plugin(),
 		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
@@ -140,6 +143,7 @@ func extra() []loader.Plugin {
 		virt.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
+		winpath.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
 	})
