@@ -75,6 +75,9 @@ func (m directories) makeParents(ctx context.Context, path string, o owner) (any
 		pending = append(pending, dir)
 	}
 	for _, dir := range slices.Backward(pending) {
+		if paths.IsDir(dir) { // made meanwhile
+			continue
+		}
 		if err := m.makeAll(ctx, dir, o, 0); err != nil {
 			return nil, err
 		}
