@@ -164,7 +164,7 @@ func startingAs(kinds ...string) (any, error) {
 
 func startType(name string) (kind string, err error) {
 	err = with(name, func(s *mgr.Service) error {
-		c, err := s.Config()
+		c, err := settingsOf(s)
 		if err == nil {
 			kind = word(startTypes, c.StartType)
 		}
@@ -199,7 +199,7 @@ func (m *module) getServiceName(_ context.Context, a displayArgs) (any, error) {
 	wanted, found := data.Texts(a.Args), data.NewMap()
 	for _, name := range names {
 		err := with(name, func(s *mgr.Service) error {
-			c, err := s.Config()
+			c, err := settingsOf(s)
 			if err == nil && (len(wanted) == 0 || slices.Contains(wanted, c.DisplayName) ||
 				slices.Contains(wanted, name) || slices.Contains(wanted, strings.ToLower(name))) {
 				found.Set(c.DisplayName, name)
@@ -223,7 +223,7 @@ func (m *module) info(_ context.Context, a nameArgs) (any, error) { return infoO
 func infoOf(name string) (*data.Map, error) {
 	var ret *data.Map
 	err := with(name, func(s *mgr.Service) error {
-		c, err := s.Config()
+		c, err := settingsOf(s)
 		if err != nil {
 			return loader.Execution("read the settings of %s: %w", name, err)
 		}

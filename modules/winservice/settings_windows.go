@@ -59,14 +59,15 @@ func (m *module) modify(_ context.Context, a modifyArgs) (any, error) { return c
 func change(name string, a modifyArgs) (*data.Map, error) {
 	changes := data.NewMap()
 	err := with(name, func(s *mgr.Service) error {
-		c, err := s.Config()
+		c, err := settingsOf(s)
 		if err != nil {
 			return loader.Execution("read the settings of %s: %w", name, err)
 		}
+		was := c
 		if err := a.fill(&c, changes); err != nil {
 			return err
 		}
-		if err := s.UpdateConfig(c); err != nil {
+		if err := renew(s, was, c); err != nil {
 			return loader.Execution("change the settings of %s: %w", name, err)
 		}
 		return nil
@@ -263,12 +264,13 @@ func made(a createArgs, c mgr.Config) error {
 		return loader.Execution("create service %s: %w", a.Name, err)
 	}
 	defer s.Close()
-	now, err := s.Config()
+	now, err := settingsOf(s)
 	if err != nil {
 		return loader.Execution("read the settings of %s: %w", a.Name, err)
 	}
+	was := now
 	now.BinaryPathName = quoted(path, a.ExeArgs)
-	if err := s.UpdateConfig(now); err != nil {
+	if err := renew(s, was, now); err != nil {
 		return loader.Execution("change the settings of %s: %w", a.Name, err)
 	}
 	return nil

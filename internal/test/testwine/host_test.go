@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/internal/test/testwine"
 )
 
@@ -27,23 +25,16 @@ var served = map[string]string{
 	"reggone.sls":  "HKCU\\SOFTWARE\\Brine:\n  reg.key_absent: []\n",
 }
 
-// TestWindows runs all that needs a Windows in one, since each takes 700 MB. A minion there obeys our
-// master.
+// TestWindows runs all that needs a Windows in one, since each takes 700 MB.
 func TestWindows(t *testing.T) {
 	h := testwine.Start(t)
-	cfg := testsalt.MasterConfig(testsalt.Dir(t))
-	cfg.FileRoots = data.NewMap("base", []any{h.File(`C:\salt\srv`)})
 	for name, content := range served {
 		h.Write(t, `C:\salt\srv\`+name, content)
 	}
-	master := testsalt.StartMaster(t, cfg)
-	h.Write(t, testwine.Config+`\minion`, fmt.Sprintf("id: win\nmaster: 127.0.0.1\nmaster_port: %d\n"+
-		"publish_port: %d\nhash_type: sha256\n", cfg.RetPort, cfg.PublishPort))
-	t.Run("salt-call", func(t *testing.T) { saltCall(t, h) })
-	m := h.StartMinion(t, master.Client(t), "win")
+	h.Write(t, testwine.Config+`\minion`, "id: win\nfile_roots:\n  base:\n    - C:\\salt\\srv\n")
 	for _, part := range []struct {
 		name string
-		test func(*testing.T, *testwine.Host, *testwine.Minion)
+		test func(*testing.T, *testwine.Host)
 	}{
 		{"commands", commands},
 		{"grains", grains},
@@ -55,33 +46,29 @@ func TestWindows(t *testing.T) {
 		{"environment", environment},
 		{"PATH", programPath},
 		{"services", services},
-		{"minion as a service", itself},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.test(t, h, m) })
+		t.Run(part.name, func(t *testing.T) { part.test(t, h) })
 	}
 }
 
-func saltCall(t *testing.T, h *testwine.Host) {
-	out, err := h.Command(t.Context(), "salt-call", "--local", "-c", testwine.Config, "--out=json",
-		"test.ping").Output()
-	if text := strings.Join(strings.Fields(string(out)), ""); err != nil || text != `{"local":true}` {
-		t.Errorf("test.ping: %v, %s", err, out)
+func commands(t *testing.T, h *testwine.Host) {
+	if v := h.Call(t, "test.ping"); v != true {
+		t.Errorf("test.ping: %v", v)
 	}
-}
-
-func commands(t *testing.T, _ *testwine.Host, m *testwine.Minion) {
-	if v := m.Call(t, "cmd.run", "ver"); !strings.Contains(fmt.Sprint(v), "Microsoft Windows") {
-		t.Errorf("cmd.run ver: %v", v)
+	v := h.Batch(t, testwine.Call{Fun: "cmd.run", Args: []any{"ver"}},
+		testwine.Call{Fun: "cmd.run_all", Args: []any{"echo %GREETING% & exit 3"},
+			Kw: map[string]any{"env": map[string]any{"GREETING": "hello"}}})
+	if !strings.Contains(fmt.Sprint(v[0]), "Microsoft Windows") {
+		t.Errorf("cmd.run ver: %v", v[0])
 	}
-	v := m.Call(t, "cmd.run_all", "echo %GREETING% & exit 3", kw("env", data.NewMap("GREETING", "hello")))
-	if field(v, "stdout") != "hello" || field(v, "retcode") != int64(3) {
-		t.Errorf("cmd.run_all: %v", v)
+	if field(v[1], "stdout") != "hello" || field(v[1], "retcode") != 3.0 {
+		t.Errorf("cmd.run_all: %v", v[1])
 	}
 }
 
 // grains have Salt's names and forms (salt/grains/core.py). The values are those of Wine 8.0.
-func grains(t *testing.T, _ *testwine.Host, m *testwine.Minion) {
-	g := m.Call(t, "grains.items").(*data.Map)
+func grains(t *testing.T, h *testwine.Host) {
+	g := asMap(h.Call(t, "grains.items"))
 	for name, want := range map[string]any{
 		"kernel": "Windows", "os": "Windows", "os_family": "Windows", "osmanufacturer": "Microsoft Corporation",
 		"cpuarch": "AMD64", "osarch": "AMD64", "osfullname": "Microsoft Windows 7", "osrelease": "7",
@@ -89,29 +76,30 @@ func grains(t *testing.T, _ *testwine.Host, m *testwine.Minion) {
 		"kernelrelease": "6.1.7601", "osversion": "6.1.7601", "ps": "tasklist.exe", "init": "Windows",
 		"shell": `C:\windows\system32\cmd.exe`, "id": "win",
 	} {
-		if g.Value(name) != want {
-			t.Errorf("grain %s is %v, want %v", name, g.Value(name), want)
+		if g[name] != want {
+			t.Errorf("grain %s is %v, want %v", name, g[name], want)
 		}
 	}
 	for _, name := range []string{"biosversion", "cpu_model", "ipv4", "mem_total", "motherboard", "num_cpus",
 		"serialnumber", "timezone", "username", "uuid", "virtual", "windowsdomain", "windowsdomaintype"} {
-		if !g.Has(name) {
+		if _, ok := g[name]; !ok {
 			t.Errorf("there is no grain %s", name)
 		}
 	}
 	for _, name := range []string{"kernelparams", "gid", "uid"} {
-		if g.Has(name) {
+		if _, ok := g[name]; ok {
 			t.Errorf("there is a grain %s", name)
 		}
 	}
 }
 
-func fileFunctions(t *testing.T, h *testwine.Host, m *testwine.Minion) {
+func fileFunctions(t *testing.T, h *testwine.Host) {
 	h.Write(t, `C:\work\a.txt`, "one\r\ntwo\r\n")
 	h.Write(t, `C:\work\sub\b.log`, "b")
-	for _, tt := range []struct {
+	var calls []testwine.Call
+	table := []struct {
 		words string
-		kw    any
+		kw    map[string]any
 		want  any
 	}{
 		{`file.file_exists C:\work\a.txt`, nil, true},
@@ -137,31 +125,33 @@ func fileFunctions(t *testing.T, h *testwine.Host, m *testwine.Minion) {
 		{`file.read C:\work\a.txt`, nil, "one\r\ntwo\r\nthree\r\n"},
 		{`file.copy C:\work\a.txt C:\work\c.txt`, nil, true},
 		{`file.rename C:\work\c.txt C:\work\d.txt`, nil, true},
-		{`file.set_attributes C:\work\d.txt`, kw("readonly", true), true},
+		{`file.set_attributes C:\work\d.txt`, map[string]any{"readonly": true}, true},
 		{`file.access C:\work\d.txt w`, nil, false},
-		{`file.set_attributes C:\work\d.txt`, kw("normal", true), true},
+		{`file.set_attributes C:\work\d.txt`, map[string]any{"normal": true}, true},
 		{`file.remove C:\work\d.txt`, nil, true},
 		{`file.makedirs C:\work\x\y\z\`, nil, nil},
 		{`file.rmdir C:\work\x\y\z`, nil, true},
 		{`file.user_to_uid S-1-5-18`, nil, "S-1-5-18"},
 		{`file.user_to_uid nobody-of-that-name`, nil, ""},
 		{`file.chgrp C:\work\a.txt Administrators`, nil, nil},
-	} {
-		words := strings.Fields(tt.words)
-		args := data.Values(words[1:])
-		if tt.kw != nil {
-			args = append(args, tt.kw)
-		}
-		if v := m.Call(t, words[0], args...); v != tt.want {
-			t.Errorf("%s: %#v, want %#v", tt.words, v, tt.want)
+	}
+	for _, tt := range table {
+		c := testwine.Words(tt.words)
+		c.Kw = tt.kw
+		calls = append(calls, c)
+	}
+	for i, v := range h.Batch(t, calls...) {
+		if v != table[i].want {
+			t.Errorf("%s: %#v, want %#v", table[i].words, v, table[i].want)
 		}
 	}
-	found := fmt.Sprint(m.Call(t, "file.find", `C:\work`, kw("type", "f"), kw("name", "*.*")))
-	if want := `[C:\work\a.txt C:\work\sub\b.log]`; found != want {
-		t.Errorf("file.find: %s, want %s", found, want)
+	v := h.Batch(t, testwine.Call{Fun: "file.find", Args: []any{`C:\work`}, Kw: map[string]any{"type": "f", "name": "*.*"}},
+		testwine.Words(`file.stats C:\work\a.txt`), testwine.Words(`file.get_attributes C:\work\sub`))
+	if want := `[C:\work\a.txt C:\work\sub\b.log]`; fmt.Sprint(v[0]) != want {
+		t.Errorf("file.find: %v, want %s", v[0], want)
 	}
-	st := m.Call(t, "file.stats", `C:\work\a.txt`)
-	for name, want := range map[string]any{"size": int64(17), "type": "file", "mode": "0666",
+	st := v[1]
+	for name, want := range map[string]any{"size": 17.0, "type": "file", "mode": "0666",
 		"target": `C:\work\a.txt`, "uid": field(st, "gid"), "user": field(st, "group")} {
 		if field(st, name) != want {
 			t.Errorf("file.stats: %s is %v, want %v", name, field(st, name), want)
@@ -170,12 +160,10 @@ func fileFunctions(t *testing.T, h *testwine.Host, m *testwine.Minion) {
 	if sid := fmt.Sprint(field(st, "uid")); !strings.HasPrefix(sid, "S-1-") {
 		t.Errorf("the owner is %q, no SID", sid)
 	}
-	at := m.Call(t, "file.get_attributes", `C:\work\sub`)
-	if field(at, "directory") != true || field(at, "readonly") != false {
+	if at := v[2]; field(at, "directory") != true || field(at, "readonly") != false {
 		t.Errorf("file.get_attributes: %v", at)
 	}
-	errs := fmt.Sprint(m.Call(t, "file.remove", `C:\work\none`))
-	if !strings.Contains(errs, `Path not found: C:\work\none`) {
+	if _, errs := h.Try(t, "file.remove", `C:\work\none`); !strings.Contains(errs, `Path not found: C:\work\none`) {
 		t.Errorf("file.remove of nothing: %s", errs)
 	}
 }
@@ -269,24 +257,24 @@ missing:
     - name: C:\state\nothing
 `
 
-func fileStates(t *testing.T, h *testwine.Host, m *testwine.Minion) {
+func fileStates(t *testing.T, h *testwine.Host) {
 	h.Write(t, `C:\state\old\below\file`, "old")
 	h.Write(t, `C:\state\tree\surplus`, "surplus")
 	h.Write(t, `C:\state\unnamed`, "name")
 	h.Write(t, `C:\state\commented`, "#three\r\n")
 	before := tree(t, h, `C:\state`)
 
-	apply(t, m, "files", kw("test", true))
+	apply(t, h, "files", "test=True")
 	if after := tree(t, h, `C:\state`); !maps.Equal(before, after) {
 		t.Errorf("test mode changed the files: %v, before %v", after, before)
 	}
-	first := apply(t, m, "files")
-	if first.Len() != strings.Count(states, "  file.") {
-		t.Errorf("%d states ran, want %d", first.Len(), strings.Count(states, "  file."))
+	first := apply(t, h, "files")
+	if len(first) != strings.Count(states, "  file.") {
+		t.Errorf("%d states ran, want %d", len(first), strings.Count(states, "  file."))
 	}
-	for id, v := range first.All() {
-		changed := field(v, "changes").(*data.Map).Len() > 0
-		_, check, _ := strings.Cut(data.Str(id), "_|-")
+	for id, v := range first {
+		changed := len(asMap(field(v, "changes"))) > 0
+		_, check, _ := strings.Cut(id, "_|-")
 		if field(v, "result") != true || !changed && !strings.HasPrefix(check, "exists") &&
 			!strings.HasPrefix(check, "missing") {
 			t.Errorf("%s: %v", id, v)
@@ -313,41 +301,46 @@ func fileStates(t *testing.T, h *testwine.Host, m *testwine.Minion) {
 		}
 	}
 
-	for id, v := range apply(t, m, "files").All() {
+	for id, v := range apply(t, h, "files") {
 		// file.managed and the states that edit its file undo one another
-		shared := strings.Contains(data.Str(id), "text.txt_|")
-		if field(v, "result") != true || field(v, "changes").(*data.Map).Len() > 0 && !shared {
+		shared := strings.Contains(id, "text.txt_|")
+		if field(v, "result") != true || len(asMap(field(v, "changes"))) > 0 && !shared {
 			t.Errorf("the second run: %s: %v", id, v)
 		}
 	}
 }
 
 // apply applies an SLS and returns the results of its states.
-func apply(t *testing.T, m *testwine.Minion, sls string, more ...any) *data.Map {
+func apply(t *testing.T, h *testwine.Host, sls string, more ...string) map[string]any {
 	t.Helper()
-	v := m.Call(t, "state.apply", append([]any{sls}, more...)...)
-	results, ok := v.(*data.Map)
+	v, errs := h.Try(t, append([]string{"state.apply", sls}, more...)...)
+	results, ok := v.(map[string]any)
 	if !ok {
-		t.Fatalf("state.apply %s: %v", sls, v)
+		t.Fatalf("state.apply %s: %v\n%s", sls, v, errs)
 	}
 	return results
 }
 
-func copies(t *testing.T, h *testwine.Host, m *testwine.Minion) {
-	for _, tt := range []struct{ words, want string }{
+func copies(t *testing.T, h *testwine.Host) {
+	table := []struct{ words, want string }{
 		{`cp.get_dir salt://files C:\copies`, `[C:\copies\files\a.txt]`},
 		{`cp.get_file salt://files/a.txt C:\copies\a.txt`, `C:\copies\a.txt`},
 		{`cp.get_file_str salt://files/a.txt`, "a"},
 		{`cp.get_url salt://files/a.txt C:\copies\b.txt`, `C:\copies\b.txt`},
-	} {
-		words := strings.Fields(tt.words)
-		if v := fmt.Sprint(m.Call(t, words[0], data.Values(words[1:])...)); v != tt.want {
-			t.Errorf("%s: %v, want %v", tt.words, v, tt.want)
+		{`cp.cache_file salt://files/a.txt`,
+			`C:\ProgramData\Salt Project\Salt\var\cache\salt\minion\files\base\files\a.txt`},
+	}
+	var calls []testwine.Call
+	for _, tt := range table {
+		calls = append(calls, testwine.Words(tt.words))
+	}
+	for i, v := range h.Batch(t, calls...) {
+		if fmt.Sprint(v) != table[i].want {
+			t.Errorf("%s: %v, want %s", table[i].words, v, table[i].want)
 		}
 	}
-	cached := fmt.Sprint(m.Call(t, "cp.cache_file", "salt://files/a.txt"))
-	if want := `C:\ProgramData\Salt Project\Salt\var\cache\salt\minion\files\base\files\a.txt`; cached != want {
-		t.Errorf("cp.cache_file: %s, want %s", cached, want)
+	if body := h.Read(t, `C:\copies\b.txt`); body != "a" {
+		t.Errorf("the copy has %q", body)
 	}
 }
 
@@ -374,9 +367,9 @@ func tree(t *testing.T, h *testwine.Host, path string) map[string]string {
 	return all
 }
 
-func kw(name string, v any) *data.Map { return data.NewMap("__kwarg__", true, name, v) }
-
-func field(v any, name string) any {
-	m, _ := v.(*data.Map)
-	return m.Value(name)
+func asMap(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
 }
+
+func field(v any, name string) any { return asMap(v)[name] }

@@ -7,19 +7,19 @@
 package testwine
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
-	"iter"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/internal/sources"
 	"github.com/brineproject/brine/internal/test/need"
 )
@@ -50,8 +50,8 @@ func Start(t testing.TB) *Host {
 	}
 	h.env = append(h.env, "WINEPREFIX="+h.prefix, "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=")
 	t.Cleanup(func() { h.end(t) })
-	if out, err := h.wine(t.Context(), "wineboot", "--init").CombinedOutput(); err != nil {
-		t.Fatalf("make a Windows: %v\n%s", err, out)
+	if err := h.wine(t.Context(), "wineboot", "--init").Run(); err != nil {
+		t.Fatalf("make a Windows: %v", err)
 	}
 	h.buildDLL(t)
 	return h
@@ -143,92 +143,118 @@ func (h *Host) wine(ctx context.Context, args ...string) *exec.Cmd {
 // Config is the directory of the configuration.
 const Config = `C:\salt\conf`
 
-// A Server publishes jobs to a minion, as the client of a master does.
-type Server interface {
-	Publish(ctx context.Context, r client.Request) (*client.Job, error)
-	Results(ctx context.Context, j *client.Job, w client.Wait) iter.Seq2[client.Result, error]
+// A Call is a call of an execution function.
+type Call struct {
+	Fun  string
+	Args []any
+	Kw   map[string]any
 }
 
-// patience is how long a start of a program and a job may take on a busy machine.
-const patience = 5 * time.Minute
-
-// StartMinion runs a minion with the configuration until the end of the test, and waits until it
-// answers to jobs of a master.
-func (h *Host) StartMinion(t testing.TB, s Server, id string) *Minion {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := h.Command(ctx, "salt-minion", "-c", Config, "-l", "warning")
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.WaitDelay = time.Second // programs of Wine hold the pipes
-	if err := cmd.Start(); err != nil {
-		stop()
-		t.Fatal(err)
+// Words returns a call from words: a function and its arguments, which are texts.
+func Words(line string) Call {
+	words := strings.Fields(line)
+	c := Call{Fun: words[0]}
+	for _, word := range words[1:] {
+		c.Args = append(c.Args, word)
 	}
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("minion:\n%s", log.String())
-		}
-	})
-	m := &Minion{server: s, id: id}
-	m.Await(t)
-	return m
+	return c
 }
 
-// Await waits until the minion answers to jobs.
-func (m *Minion) Await(t testing.TB) {
-	t.Helper()
-	for end := time.Now().Add(patience); ; {
-		v, err := m.try(t.Context(), 2*time.Second, "test.ping")
-		switch {
-		case err == nil && v == true:
-			return
-		case time.Now().After(end):
-			t.Fatalf("the minion does not answer within %s: %v, %v", patience, v, err)
+// expression returns the call in the language of templates.
+func (c Call) expression() (string, error) {
+	var args []string
+	for _, arg := range c.Args {
+		text, err := json.Marshal(arg)
+		if err != nil {
+			return "", err
 		}
+		args = append(args, string(text))
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Kw)) {
+		text, err := json.Marshal(c.Kw[name])
+		if err != nil {
+			return "", err
+		}
+		args = append(args, name+"="+string(text))
+	}
+	return "salt['" + c.Fun + "'](" + strings.Replace(strings.Join(args, ", "), "null", "none", -1) + ")", nil
 }
 
-// Of returns the minion of another name on the same master.
-func (m *Minion) Of(id string) *Minion { return &Minion{server: m.server, id: id} }
-
-// Program returns the path on Windows of one of our programs.
-func (h *Host) Program(name string) string {
-	return "Z:" + strings.ReplaceAll(filepath.Join(h.bin, name+".exe"), "/", `\`)
-}
-
-// A Minion runs on an emulated Windows.
-type Minion struct {
-	server Server
-	id     string
-}
-
-// Call calls a function on the minion and returns its result, also that of a failed call. Arguments
-// are like those of a job: name=value is not split.
-func (m *Minion) Call(t testing.TB, fun string, args ...any) any {
+// Batch calls functions one after the other in one run of salt-call, which is much faster than a
+// run for each, and returns their results as JSON has them. The test ends if one of them fails.
+func (h *Host) Batch(t testing.TB, calls ...Call) []any {
 	t.Helper()
-	v, err := m.try(t.Context(), patience, fun, args...)
+	var template strings.Builder
+	for i, c := range calls {
+		text, err := c.expression()
+		if err != nil {
+			t.Fatal(err)
+		}
+		template.WriteString(map[bool]string{true: "[", false: ",\n"}[i == 0] + "{{ " + text + " | tojson }}")
+	}
+	template.WriteString("]\n")
+	h.Write(t, `C:\batch.jinja`, template.String())
+	v := h.Call(t, "slsutil.renderer", `path=C:\batch.jinja`, "default_renderer=jinja")
+	var results []any
+	if err := json.Unmarshal([]byte(fmt.Sprint(v)), &results); err != nil || len(results) != len(calls) {
+		t.Fatalf("%d calls return %v: %v", len(calls), v, err)
+	}
+	return results
+}
+
+// One is Batch for one call.
+func (h *Host) One(t testing.TB, fun string, args ...any) any {
+	t.Helper()
+	return h.Batch(t, Call{Fun: fun, Args: args})[0]
+}
+
+// Call calls a function with salt-call --local, and returns its result. Arguments are words of a
+// command line.
+func (h *Host) Call(t testing.TB, words ...string) any {
+	t.Helper()
+	v, stderr, err := h.call(t.Context(), words...)
 	if err != nil {
-		t.Fatalf("%s %v: %v", fun, args, err)
+		t.Fatalf("%q: %v\n%s", words, err, stderr)
 	}
 	return v
 }
 
-func (m *Minion) try(ctx context.Context, limit time.Duration, fun string, args ...any) (any, error) {
-	job, err := m.server.Publish(ctx, client.Request{Target: m.id, Kind: "list", Fun: fun, Arg: args,
-		Timeout: limit})
+// Try is Call for functions that may fail: it returns the result and the errors that were printed.
+func (h *Host) Try(t testing.TB, words ...string) (v any, errs string) {
+	t.Helper()
+	v, errs, _ = h.call(t.Context(), words...)
+	return v, errs
+}
+
+func (h *Host) call(ctx context.Context, words ...string) (v any, errs string, err error) {
+	cmd := h.Command(ctx, "salt-call", append([]string{"--local", "-c", Config, "--out=json",
+		"-l", "warning"}, words...)...)
+	// files, as programs of Wine that stay hold pipes
+	out, err := os.CreateTemp(filepath.Dir(h.prefix), "stdout")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	for r, err := range m.server.Results(ctx, job, client.Wait{Timeout: limit, Gather: limit}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case !r.Missing:
-			return r.Value, nil
-		}
+	defer out.Close()
+	problems, err := os.CreateTemp(filepath.Dir(h.prefix), "stderr")
+	if err != nil {
+		return nil, "", err
 	}
-	return nil, errors.New("no return")
+	defer problems.Close()
+	cmd.Stdout, cmd.Stderr = out, problems
+	err = cmd.Run()
+	stdout, wrong := os.ReadFile(out.Name())
+	stderr, unread := os.ReadFile(problems.Name())
+	if err = errors.Join(err, wrong, unread); wrong != nil || unread != nil {
+		return nil, "", err
+	}
+	var answer struct{ Local any }
+	if wrong := json.Unmarshal(stdout, &answer); wrong != nil {
+		err = errors.Join(err, fmt.Errorf("output %q: %w", stdout, wrong))
+	}
+	return answer.Local, string(stderr), err
+}
+
+// Program returns the path on Windows of one of our programs.
+func (h *Host) Program(name string) string {
+	return "Z:" + strings.ReplaceAll(filepath.Join(h.bin, name+".exe"), "/", `\`)
 }
