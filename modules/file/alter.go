@@ -99,7 +99,7 @@ func remove(_ context.Context, a removeArgs) (any, error) {
 	if within := a.Kwargs.Value("within"); err == nil && within != nil {
 		err = removeIn(within, name)
 	} else if err == nil {
-		err = os.RemoveAll(name)
+		err = removeAll(name)
 	}
 	if err != nil {
 		return nil, loader.Execution("Could not remove '%s': %w", name, osError(err))
@@ -114,7 +114,7 @@ func removeIn(within any, path string) error {
 		return err
 	}
 	defer s.Close()
-	err = s.RemoveAll(s.name)
+	err = s.removeAll()
 	if known, ok := errors.AsType[*fs.PathError](err); ok {
 		known.Path = path
 	}

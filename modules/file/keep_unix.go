@@ -54,3 +54,9 @@ func removeDir(path string) error {
 
 // notThere returns the result of file.remove for a path that does not exist.
 func notThere(string) (any, error) { return false, nil }
+
+// removeAll removes a file or link, or a directory with its content.
+func removeAll(path string) error { return os.RemoveAll(path) }
+
+// removeAll removes what the name stands for.
+func (s *spot) removeAll() error { return s.RemoveAll(s.name) }

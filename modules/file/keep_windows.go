@@ -1,8 +1,10 @@
 package file
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/windows"
 
@@ -42,3 +44,24 @@ func removeDir(path string) error {
 
 // notThere returns the error of file.remove for a path that does not exist.
 func notThere(path string) (any, error) { return nil, loader.Execution("Path not found: %s", path) }
+
+// removeAll removes a file or link, or a directory with its content, by one call for each name.
+// os.RemoveAll needs a function of the system that Wine 8.0 does not have.
+func removeAll(path string) error {
+	entries, err := os.ReadDir(path)
+	if info, wrong := os.Lstat(path); wrong == nil && (!info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
+		return os.Remove(path)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := removeAll(filepath.Join(path, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(path)
+}
+
+// removeAll removes what the name stands for.
+func (s *spot) removeAll() error { return removeAll(filepath.Join(s.Root.Name(), s.name)) }

@@ -289,6 +289,8 @@ func fileStates(t *testing.T, h *testwine.Host) {
 		`tree`: "", `tree/sub`: "",
 	}
 	want[`copy.txt`] = want[`text.txt`]
+	want[`commented.bak`] = "#three\r\n"
+	want[`text.txt.bak`] = strings.Replace(want[`text.txt`], "#last", "last", 1)
 	after := tree(t, h, `C:\state`)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if text, ok := want[name]; !ok || text != after[name] {
