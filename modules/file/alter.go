@@ -283,7 +283,7 @@ func moved(src, dst string) error {
 	if err := copyTree(src, dst); err != nil {
 		return err
 	}
-	return os.RemoveAll(src)
+	return removeAll(src)
 }
 
 // copyTree copies a file, link or directory with its modes, owners and attributes.
@@ -364,7 +364,7 @@ func (m copies) copy(ctx context.Context, a copyArgs) (any, error) {
 			return nil, loader.Invocation("Cannot copy overwriting a directory without recurse flag set to true!")
 		}
 		if a.RemoveExisting {
-			err = os.RemoveAll(dst)
+			err = removeAll(dst)
 		}
 		if err == nil {
 			err = copyTree(src, dst)

@@ -224,7 +224,7 @@ func (f *finder) removed(_ context.Context, c candidate) (any, bool, error) {
 	}
 	info, err := os.Lstat(c.path)
 	if err == nil && info.IsDir() {
-		err = os.RemoveAll(c.path)
+		err = removeAll(c.path)
 	} else if err == nil {
 		err = os.Remove(c.path)
 	}
