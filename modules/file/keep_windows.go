@@ -48,15 +48,21 @@ func notThere(path string) (any, error) { return nil, loader.Execution("Path not
 // removeAll removes a file or link, or a directory with its content, by one call for each name.
 // os.RemoveAll needs a function of the system that Wine 8.0 does not have.
 func removeAll(path string) error {
-	entries, err := os.ReadDir(path)
-	if info, wrong := os.Lstat(path); wrong == nil && (!info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir() || info.Mode()&fs.ModeSymlink != 0:
 		return os.Remove(path)
 	}
+	entries, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := removeAll(filepath.Join(path, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removeAll(filepath.Join(path, e.Name())); err != nil {
 			return err
 		}
 	}
