@@ -55,9 +55,10 @@ func commands(t *testing.T, h *testwine.Host) {
 	if v := h.Call(t, "test.ping"); v != true {
 		t.Errorf("test.ping: %v", v)
 	}
-	v := h.Batch(t, testwine.Call{Fun: "cmd.run", Args: []any{"ver"}},
+	// templates use no shell unless they say so
+	v := h.Batch(t, testwine.Call{Fun: "cmd.run", Args: []any{"ver"}, Kw: map[string]any{"python_shell": true}},
 		testwine.Call{Fun: "cmd.run_all", Args: []any{"echo %GREETING% & exit 3"},
-			Kw: map[string]any{"env": map[string]any{"GREETING": "hello"}}})
+			Kw: map[string]any{"python_shell": true, "env": map[string]any{"GREETING": "hello"}}})
 	if !strings.Contains(fmt.Sprint(v[0]), "Microsoft Windows") {
 		t.Errorf("cmd.run ver: %v", v[0])
 	}

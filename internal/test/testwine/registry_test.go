@@ -167,7 +167,7 @@ func environment(t *testing.T, h *testwine.Host) {
 		return testwine.Call{Fun: "reg.read_value", Args: []any{hive, key, "BRINE_TEST"}}
 	}
 	v := h.Batch(t, set("one", false), read("HKCU", "Environment"),
-		testwine.Call{Fun: "cmd.run", Args: []any{"echo %BRINE_TEST%"}},
+		testwine.Call{Fun: "cmd.run", Args: []any{"echo %BRINE_TEST%"}, Kw: map[string]any{"python_shell": true}},
 		set("two", true), read("HKCU", "Environment"), set("three", "HKLM"), read("HKLM", system),
 		set(false, "HKLM"), read("HKLM", system))
 	for i, want := range map[int]any{0: "one", 2: "one"} {
