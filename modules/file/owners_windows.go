@@ -239,7 +239,7 @@ type lchownArgs struct {
 	Pgroup any `default:"None"`
 }
 
-// changeLinkOwner is file.chown for a link itself.
+// changeLinkOwner changes the owner of a file, or of a link itself, like file.chown.
 //
 // CLI Example:
 //
