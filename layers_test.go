@@ -19,7 +19,8 @@ const module = "github.com/brineproject/brine/"
 var layers = [][]string{
 	0: {
 		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile",
-		"internal/clock", "internal/difflib", "internal/loglimit", "internal/mysqltls", "internal/paths",
+		"internal/clock", "internal/dacl", "internal/difflib", "internal/loglimit", "internal/mysqltls",
+		"internal/paths",
 		"internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
 		"internal/test/freeport",
 	},

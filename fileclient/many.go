@@ -239,7 +239,7 @@ func target(dest, dir, file string) (string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(rel)) || path.Clean(rel) != rel {
 		return "", fmt.Errorf("%w: %q from the file server", ErrPath, file)
 	}
-	return dest + "/" + rel, nil
+	return dest + string(filepath.Separator) + filepath.FromSlash(rel), nil
 }
 
 // parent returns the part before the last slash.

@@ -58,6 +58,9 @@ func sanitize(path string) string {
 
 var windowsSigns = strings.NewReplacer("<", "_", ">", "_", ":", "_", "|", "_", "?", "_", "*", "_")
 
+// isDrive reports whether what stands before the colon of a path is a drive of Windows.
+func isDrive(scheme string) bool { return runtime.GOOS == "windows" && len(scheme) == 1 }
+
 // A parts is a URL split as Python's urlparse does.
 type parts struct{ scheme, netloc, path, params, query, fragment string }
 
@@ -67,7 +70,8 @@ var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 func parse(url string) (p parts) {
 	url = strings.TrimLeftFunc(url, func(r rune) bool { return r <= ' ' })
 	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
-	if scheme, rest, ok := strings.Cut(url, ":"); ok && schemeForm.MatchString(scheme) {
+	if scheme, rest, ok := strings.Cut(url, ":"); ok && schemeForm.MatchString(scheme) &&
+		!isDrive(scheme) {
 		p.scheme, url = strings.ToLower(scheme), rest
 	}
 	if rest, ok := strings.CutPrefix(url, "//"); ok {

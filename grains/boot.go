@@ -103,7 +103,7 @@ func (h *host) selinux() *data.Map {
 // nil unless the word has a single =.
 func (c *collection) kernelParams(context.Context) *data.Map {
 	b, err := c.host.read("/proc/cmdline")
-	if err != nil {
+	if err != nil || onWindows() {
 		return nil
 	}
 	list := []any{}

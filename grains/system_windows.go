@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"unsafe"
 
@@ -31,26 +30,113 @@ func (c *collection) osData(context.Context) *data.Map {
 	g.Update(c.uname())
 	g.Update(data.NewMap("os", "Windows", "os_family", "Windows", "mem_total", memoryTotal()))
 	const current = `SOFTWARE\Microsoft\Windows NT\CurrentVersion`
-	product := registryText(current, "ProductName")
+	product := caption(registryText(current, "ProductName"), windows.RtlGetVersion().BuildNumber)
+	g.Set("kernelrelease", g.Value("kernelversion"))
 	g.Set("osfullname", product)
+	g.Set("osmanufacturer", "Microsoft Corporation")
 	g.Set("osversion", g.Value("kernelversion"))
-	g.Update(windowsRelease(product, windows.RtlGetVersion().BuildNumber))
+	g.Set("osservicepack", servicePack())
+	g.Update(windowsRelease(product))
+	g.Set("osarch", g.Value("cpuarch"))
 	if n, ok := number(c.host.env("NUMBER_OF_PROCESSORS")).(int64); ok {
 		g.Set("num_cpus", n)
 	}
 	g.Set("cpu_model", registryText(`HARDWARE\DESCRIPTION\System\CentralProcessor\0`,
 		"ProcessorNameString"))
-	const bios = `HARDWARE\DESCRIPTION\System\BIOS`
-	for _, field := range [][2]string{{"manufacturer", "SystemManufacturer"},
-		{"productname", "SystemProductName"}, {"biosversion", "BIOSVersion"}} {
-		if text := registryText(bios, field[1]); text != "" {
-			g.Set(field[0], text)
-		}
-	}
-	g.Set("virtual", "physical")
+	g.Set("timezone", timeZone())
+	g.Update(firmwareGrains(smbios(firmwareTables())))
+	g.Update(virtualWindows(g))
+	g.Update(joined())
 	g.Set("ps", "tasklist.exe")
 	g.Set("init", "Windows")
 	return g
+}
+
+// caption returns the name of the system as WMI has it: with Microsoft before the name in the
+// registry, which on Windows 11 is still that of Windows 10.
+func caption(product string, build uint32) string {
+	if build >= 22000 {
+		product = strings.Replace(product, "Windows 10", "Windows 11", 1)
+	}
+	if product == "" || strings.HasPrefix(product, "Microsoft ") {
+		return product
+	}
+	return "Microsoft " + product
+}
+
+// servicePack returns the name of the service pack, such as SP1, or nil if there is none.
+func servicePack() any {
+	if n := windows.RtlGetVersion().ServicePackMajor; n > 0 {
+		return fmt.Sprintf("SP%d", n)
+	}
+	return nil
+}
+
+// timeZone returns the description of the time zone, nil if it is unknown.
+func timeZone() any {
+	key := registryText(`SYSTEM\CurrentControlSet\Control\TimeZoneInformation`, "TimeZoneKeyName")
+	if key == "" {
+		return nil
+	}
+	return orNil(registryText(`SOFTWARE\Microsoft\Windows NT\CurrentVersion\Time Zones\`+key, "Display"))
+}
+
+// firmwareTables returns the tables of the firmware, nil if the system does not show them.
+func firmwareTables() []byte {
+	call := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetSystemFirmwareTable")
+	if call.Find() != nil {
+		return nil
+	}
+	const provider = 0x52534d42 // RSMB
+	const most = 1 << 20
+	size, _, _ := call.Call(provider, 0, 0, 0)
+	const header = 8
+	if size <= header || size > most {
+		return nil
+	}
+	buf := make([]byte, size)
+	n, _, _ := call.Call(provider, 0, uintptr(unsafe.Pointer(&buf[0])), size)
+	if n <= header || n > size {
+		return nil
+	}
+	return buf[header:n]
+}
+
+// firmwareGrains returns the grains from the tables of the firmware, or where these are not shown
+// from their copy in the registry.
+func firmwareGrains(tables map[byte]smbiosTable) *data.Map {
+	const bios = `HARDWARE\DESCRIPTION\System\BIOS`
+	copied := func(text, name string) any {
+		if text == "" {
+			text = registryText(bios, name)
+		}
+		return orNil(text)
+	}
+	return data.NewMap(
+		"manufacturer", copied(tables[1].text(4), "SystemManufacturer"),
+		"productname", copied(tables[1].text(5), "SystemProductName"),
+		"biosversion", copied(tables[0].text(5), "BIOSVersion"),
+		"biosstring", orNil(registryText(`HARDWARE\DESCRIPTION\System`, "SystemBiosVersion")),
+		"serialnumber", orNil(tables[1].text(7)), "uuid", orNil(tables[1].uuid()),
+		"motherboard", data.NewMap("productname", copied(tables[2].text(5), "BaseBoardProduct"),
+			"serialnumber", orNil(tables[2].text(7))))
+}
+
+// joined returns the domain or workgroup of the host (salt/utils/win_osinfo.py, get_join_info).
+func joined() *data.Map {
+	var name *uint16
+	var kind uint32
+	if err := windows.NetGetJoinInformation(nil, &name, &kind); err != nil {
+		return data.NewMap("windowsdomain", nil, "windowsdomaintype", "Unknown")
+	}
+	defer windows.NetApiBufferFree((*byte)(unsafe.Pointer(name))) //nolint:errcheck // nothing helps
+	kinds := []string{"Unknown", "Unjoined", "Workgroup", "Domain"}
+	text := kinds[0]
+	if int(kind) < len(kinds) {
+		text = kinds[kind]
+	}
+	return data.NewMap("windowsdomain", orNil(windows.UTF16PtrToString(name)),
+		"windowsdomaintype", text)
 }
 
 func registryText(path, name string) string {
@@ -60,6 +146,9 @@ func registryText(path, name string) string {
 	}
 	defer key.Close()
 	text, _, err := key.GetStringValue(name)
+	if list, _, wrong := key.GetStringsValue(name); err != nil && wrong == nil && len(list) > 0 {
+		text, err = list[0], nil
+	}
 	if err != nil {
 		return ""
 	}
@@ -79,29 +168,4 @@ func memoryTotal() int64 {
 		return 0
 	}
 	return int64(status.total >> 20)
-}
-
-var windowsName = regexp.MustCompile(`Windows (Server )?(\d+|[A-Z][a-z]+)( R\d)?`)
-
-// windowsRelease derives osrelease from the product's name as Salt does: 10, 2019Server,
-// 2012ServerR2. Windows 11 has the product name of 10 and is recognized by its build.
-func windowsRelease(product string, build uint32) *data.Map {
-	g := data.NewMap()
-	m := windowsName.FindStringSubmatch(product)
-	if m == nil {
-		return g
-	}
-	release := m[2] + strings.TrimSpace(m[1]) + strings.TrimSpace(m[3])
-	if release == "10" && build >= 22000 {
-		release = "11"
-	}
-	parts := []string{release}
-	if year, rest, ok := strings.Cut(release, "Server"); ok {
-		parts = []string{year, strings.TrimLeft(rest, "R")}
-	}
-	var info data.Tuple
-	for _, p := range parts {
-		info = append(info, number(p))
-	}
-	return data.NewMap("osrelease", release, "osrelease_info", info, "osfinger", "Windows-"+release)
 }

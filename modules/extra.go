@@ -68,6 +68,7 @@ import (
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/rbenv"
 	"github.com/brineproject/brine/modules/redis"
+	"github.com/brineproject/brine/modules/reg"
 	"github.com/brineproject/brine/modules/rhip"
 	"github.com/brineproject/brine/modules/rpm"
 	"github.com/brineproject/brine/modules/rvm"
@@ -86,6 +87,8 @@ import (
 	"github.com/brineproject/brine/modules/vault"
 	"github.com/brineproject/brine/modules/virtualenv"
 	"github.com/brineproject/brine/modules/webutil"
+	"github.com/brineproject/brine/modules/winpath"
+	"github.com/brineproject/brine/modules/winservice"
 	"github.com/brineproject/brine/modules/x509"
 	"github.com/brineproject/brine/modules/x509v2"
 	"github.com/brineproject/brine/modules/xfs"
@@ -164,6 +167,7 @@ func extra(render.Brought) []loader.Plugin {
 		random.Plugin(),
 		rbenv.Plugin(),
 		redis.Plugin(),
+		reg.Plugin(),
 		rhip.Plugin(),
 		rpm.Plugin(),
 		rvm.Plugin(),
@@ -182,6 +186,8 @@ func extra(render.Brought) []loader.Plugin {
 		vault.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
+		winpath.Plugin(),
+		winservice.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
 		xfs.Plugin(),

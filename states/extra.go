@@ -51,6 +51,7 @@ import (
 	"github.com/brineproject/brine/states/raid"
 	"github.com/brineproject/brine/states/rbenv"
 	"github.com/brineproject/brine/states/redis"
+	"github.com/brineproject/brine/states/reg"
 	"github.com/brineproject/brine/states/rvm"
 	"github.com/brineproject/brine/states/selinux"
 	"github.com/brineproject/brine/states/slack"
@@ -64,6 +65,7 @@ import (
 	"github.com/brineproject/brine/states/virt"
 	"github.com/brineproject/brine/states/virtualenv"
 	"github.com/brineproject/brine/states/webutil"
+	"github.com/brineproject/brine/states/winpath"
 	"github.com/brineproject/brine/states/x509"
 	"github.com/brineproject/brine/states/x509v2"
 )
@@ -155,6 +157,7 @@ func extra() []loader.Plugin {
 		raid.Plugin(),
 		rbenv.Plugin(),
 		redis.Plugin(),
+		reg.Plugin(),
 		rvm.Plugin(),
 		selinux.Plugin(),
 		status.Plugin(),
@@ -168,6 +171,7 @@ func extra() []loader.Plugin {
 		virt.Plugin(),
 		virtualenv.Plugin(),
 		webutil.Plugin(),
+		winpath.Plugin(),
 		x509.Plugin(),
 		x509v2.Plugin(),
 	})

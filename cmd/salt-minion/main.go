@@ -7,8 +7,11 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltminion"
+	"github.com/brineproject/brine/daemon"
 )
 
 func main() {
-	os.Exit(saltminion.Run(context.Background(), cli.System(nil), os.Stdout, os.Stderr))
+	os.Exit(daemon.Serve(context.Background(), "salt-minion", func(ctx context.Context) int {
+		return saltminion.Run(ctx, cli.System(nil), os.Stdout, os.Stderr)
+	}))
 }

@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -16,7 +17,7 @@ func Chown(ctx context.Context, env *loader.Env, path string, user, group any) e
 }
 
 // UserToUID calls file.user_to_uid and returns the ID of a user; ok is false if there is no such
-// user.
+// user. On Windows, where accounts have no numbers, the ID is 0.
 func UserToUID(ctx context.Context, env *loader.Env, user any) (uid int64, ok bool, err error) {
 	return toNumber(ctx, env, "file.user_to_uid", user)
 }
@@ -33,6 +34,9 @@ func toNumber(
 	v, err := env.Call(ctx, fun, []any{name}, nil)
 	if err != nil || v == nil || v == "" {
 		return 0, false, err
+	}
+	if _, isSID := v.(string); isSID && runtime.GOOS == "windows" {
+		return 0, true, nil
 	}
 	n, err = loader.ResultAs[int64](fun, v)
 	return n, err == nil, err
@@ -65,11 +69,16 @@ func Touch(ctx context.Context, env *loader.Env, path string) error {
 	return err
 }
 
-// Owned is the owner, group and mode of a new directory. Fields that are nil are not passed on.
+// Owned is the owner, group and mode of a new directory. Fields that are nil are not passed on. On
+// Windows only the user counts.
 type Owned struct{ User, Group, Mode any }
 
 func (o Owned) kwargs() *data.Map {
 	var w words
+	if runtime.GOOS == "windows" {
+		w.add("owner", data.Truth(o.User), o.User)
+		return w.kwargs
+	}
 	w.add("user", o.User != nil, o.User)
 	w.add("group", o.Group != nil, o.Group)
 	w.add("mode", o.Mode != nil, o.Mode)
@@ -124,6 +133,9 @@ func CheckPerms(
 	ctx context.Context, env *loader.Env, p Permissions,
 ) (ret, was *data.Map, err error) {
 	const fun = "file.check_perms"
+	if runtime.GOOS == "windows" {
+		return checkAccess(ctx, env, p)
+	}
 	w := words{p.More.Clone()}
 	w.add("attrs", p.Attrs != nil, p.Attrs)
 	w.add("follow_symlinks", p.FollowSymlinks, true)
@@ -146,6 +158,21 @@ func CheckPerms(
 		err = fmt.Errorf("%s: returned no result", fun)
 	}
 	return ret, was, err
+}
+
+// checkAccess is CheckPerms on Windows, where a file has an owner and an access control list: the
+// further arguments win_perms, win_deny_perms, win_inheritance and win_perms_reset.
+func checkAccess(
+	ctx context.Context, env *loader.Env, p Permissions,
+) (ret, was *data.Map, err error) {
+	var changes any
+	if p.Changes != nil {
+		changes = p.Changes
+	}
+	ret, err = loader.CallAs[*data.Map](ctx, env, "file.check_perms", []any{p.Path, changes, p.User,
+		p.More.Value("win_perms"), p.More.Value("win_deny_perms"), p.More.Value("win_inheritance"),
+		data.Truth(p.More.Value("win_perms_reset"))}, nil)
+	return ret, data.NewMap(), err
 }
 
 // GetDevMM calls file.get_devmm and returns the major and minor number of a device.

@@ -2,13 +2,14 @@
 // process (salt/modules/environ.py).
 //
 // Differences from Salt: jobs are not separate processes, so a variable that a job sets stays set
-// until the minion exits, and update_minion only fires its event. permanent has no effect, on
-// Windows too.
+// until the minion exits, and update_minion only fires its event.
 package environ
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -143,15 +144,25 @@ type setvalArgs struct {
 //
 //	salt '*' environ.setval foo bar
 //	salt '*' environ.setval baz val=False false_unsets=True
-func (m *module) setval(_ context.Context, a setvalArgs) (any, error) {
-	return m.set(a.Key, a.Val, a.FalseUnsets == true), nil
+func (m *module) setval(ctx context.Context, a setvalArgs) (any, error) {
+	return m.set(ctx, a.Key, a.Val, setting{a.FalseUnsets == true, a.Permanent}), nil
 }
 
-func (m *module) set(k, val any, unsets bool) any {
+// A setting is how a variable is set.
+type setting struct {
+	unsets    bool // False removes it
+	permanent any  // as the argument has it
+}
+
+func (m *module) set(ctx context.Context, k, val any, s setting) any {
 	key, isText := k.(string)
 	if val == false {
-		if unsets && isText {
+		if s.unsets && isText {
 			_ = os.Unsetenv(key) // an invalid name is never set
+			if err := m.forget(ctx, key, s.permanent); err != nil {
+				m.env.Log.Errorf("environ: Exception occurred when unsetting environ key '%s': '%v'", key, err)
+				return false
+			}
 			return nil
 		}
 		val = ""
@@ -166,7 +177,11 @@ func (m *module) set(k, val any, unsets bool) any {
 		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': 'str expected, not %s'", data.Str(k), loader.TypeName(k))
 		return false
 	}
-	if err := os.Setenv(key, text); err != nil {
+	err := os.Setenv(key, text)
+	if err == nil {
+		err = m.keep(ctx, key, text, s.permanent)
+	}
+	if err != nil {
 		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': '%v'", key,
 			err)
 		return false
@@ -208,9 +223,9 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
 		m.env.Log.Debugf("environ: 'environ' argument is not a dict: '%s'", data.Str(a.Environ))
 		return false, nil
 	}
-	ret, unsets := data.NewMap(), a.FalseUnsets == true
+	ret, how := data.NewMap(), setting{a.FalseUnsets == true, a.Permanent}
 	if a.ClearAll == true {
-		m.clear(vars, unsets, ret)
+		m.clear(ctx, vars, how, ret)
 	}
 	for k, v := range vars.All() {
 		if _, isText := v.(string); !isText && v != false {
@@ -218,7 +233,7 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
 				data.Str(k), data.Str(v))
 			return false, nil
 		}
-		ret.Set(k, m.set(k, v, unsets))
+		ret.Set(k, m.set(ctx, k, v, how))
 	}
 	if a.UpdateMinion != true {
 		return ret, nil
@@ -230,10 +245,46 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
 }
 
 // clear sets the variables that are not in vars to False.
-func (m *module) clear(vars *data.Map, unsets bool, ret *data.Map) {
+func (m *module) clear(ctx context.Context, vars *data.Map, how setting, ret *data.Map) {
 	for _, line := range os.Environ() {
 		if key, _, _ := strings.Cut(line, "="); key != "" && !vars.Has(key) {
-			ret.Set(key, m.set(key, false, unsets))
+			ret.Set(key, m.set(ctx, key, false, how))
 		}
 	}
+}
+
+// placeOf returns the hive and the key of the registry that keep variables: those of the user, or
+// for HKLM of the system. ok is false if a variable is not permanent, and on other systems than
+// Windows.
+func placeOf(permanent any) (hive, key string, ok bool) {
+	if runtime.GOOS != "windows" || !data.Truth(permanent) {
+		return "", "", false
+	}
+	if permanent == "HKLM" {
+		return "HKLM", `SYSTEM\CurrentControlSet\Control\Session Manager\Environment`, true
+	}
+	return "HKCU", "Environment", true
+}
+
+// keep writes a permanent variable to the registry.
+func (m *module) keep(ctx context.Context, name, value string, permanent any) error {
+	hive, key, ok := placeOf(permanent)
+	if !ok {
+		return nil
+	}
+	done, err := m.env.Call(ctx, "reg.set_value", []any{hive, key, name, value}, nil)
+	if err == nil && done != true {
+		err = fmt.Errorf(`the registry refuses to set it in %s\%s`, hive, key)
+	}
+	return err
+}
+
+// forget removes a permanent variable from the registry.
+func (m *module) forget(ctx context.Context, name string, permanent any) error {
+	hive, key, ok := placeOf(permanent)
+	if !ok {
+		return nil
+	}
+	_, err := m.env.Call(ctx, "reg.delete_value", []any{hive, key, name}, nil)
+	return err
 }

@@ -1,15 +1,13 @@
-//go:build unix
-
 package file
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -96,12 +94,12 @@ func remove(_ context.Context, a removeArgs) (any, error) {
 	}
 	_, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return notThere(name)
 	}
 	if within := a.Kwargs.Value("within"); err == nil && within != nil {
 		err = removeIn(within, name)
 	} else if err == nil {
-		err = os.RemoveAll(name)
+		err = removeAll(name)
 	}
 	if err != nil {
 		return nil, loader.Execution("Could not remove '%s': %w", name, osError(err))
@@ -116,7 +114,7 @@ func removeIn(within any, path string) error {
 		return err
 	}
 	defer s.Close()
-	err = s.RemoveAll(s.name)
+	err = s.removeAll()
 	if known, ok := errors.AsType[*fs.PathError](err); ok {
 		known.Path = path
 	}
@@ -150,7 +148,7 @@ func symlink(_ context.Context, a symlinkArgs) (any, error) {
 	}
 	over := a.Force || a.Atomic
 	if to, err := os.Readlink(link); err == nil {
-		if path.Clean(to) == path.Clean(a.Src) {
+		if filepath.Clean(to) == filepath.Clean(a.Src) {
 			return true, nil
 		}
 		if !over {
@@ -285,7 +283,7 @@ func moved(src, dst string) error {
 	if err := copyTree(src, dst); err != nil {
 		return err
 	}
-	return os.RemoveAll(src)
+	return removeAll(src)
 }
 
 // copyTree copies a file, link or directory with its modes, owners and attributes.
@@ -366,7 +364,7 @@ func (m copies) copy(ctx context.Context, a copyArgs) (any, error) {
 			return nil, loader.Invocation("Cannot copy overwriting a directory without recurse flag set to true!")
 		}
 		if a.RemoveExisting {
-			err = os.RemoveAll(dst)
+			err = removeAll(dst)
 		}
 		if err == nil {
 			err = copyTree(src, dst)
@@ -430,8 +428,9 @@ type linesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// lines returns the lines to write: the arguments, or those of the keyword args, and their number.
-func (a linesArgs) lines() (string, int) {
+// lines returns the lines to write, each with this end, and their number: the arguments, or those of
+// the keyword args.
+func (a linesArgs) lines(end string) (string, int) {
 	list := a.Args
 	switch v, ok := a.Kwargs.Get("args"); v := v.(type) {
 	case []any:
@@ -443,7 +442,7 @@ func (a linesArgs) lines() (string, int) {
 	}
 	var text strings.Builder
 	for _, line := range list {
-		text.WriteString(data.Str(line) + "\n")
+		text.WriteString(data.Str(line) + end)
 	}
 	return text.String(), len(list)
 }
@@ -463,10 +462,12 @@ func (edits) append(_ context.Context, a linesArgs) (any, error) {
 	if err != nil {
 		return nil, osError(err)
 	}
-	if len(body) > 0 && body[len(body)-1] != '\n' {
-		body = append(body, '\n')
+	end := paths.LineEnd
+	// Python cannot look for two bytes at the end of one
+	if len(body) >= len(end) && !bytes.HasSuffix(body, []byte(end)) {
+		body = append(body, end...)
 	}
-	text, n := a.lines()
+	text, n := a.lines(end)
 	if err := place(realPath(name, 0), placing{}, bytesOf(append(body, text...))); err != nil {
 		return nil, osError(err)
 	}
@@ -484,7 +485,7 @@ func (edits) prepend(ctx context.Context, a linesArgs) (any, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, osError(err)
 	}
-	text, n := a.lines()
+	text, n := a.lines("\n")
 	if err := place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)},
 		bytesOf(append([]byte(text), body...))); err != nil {
 		return nil, osError(err)
@@ -499,7 +500,7 @@ func (edits) prepend(ctx context.Context, a linesArgs) (any, error) {
 //	salt '*' file.write /etc/motd args="['a', 'b']"
 func (edits) write(ctx context.Context, a linesArgs) (any, error) {
 	name := home(a.Path)
-	text, n := a.lines()
+	text, n := a.lines("\n")
 	fill := func(f *os.File) error { _, err := io.WriteString(f, text); return err }
 	if err := place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, fill); err != nil {
 		return nil, osError(err)

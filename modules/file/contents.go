@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -85,7 +83,7 @@ func containsGlob(_ context.Context, a containsGlobArgs) (any, error) {
 	}
 	defer f.Close()
 	glob := match.CompileGlob(a.GlobExpr)
-	return windows(f, func(text string) (bool, error) { return glob.Match(text), nil })
+	return anyPiece(f, func(text string) (bool, error) { return glob.Match(text), nil })
 }
 
 type openFilesArgs struct {

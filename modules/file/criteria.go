@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -14,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -141,8 +137,8 @@ func named(expr string, fold bool, wrap func(error) error) (criterion, error) {
 
 // kinds returns the file type for a letter of file.find.
 func kinds(letter rune) (uint32, bool) {
-	kind, ok := map[rune]uint32{'b': unix.S_IFBLK, 'c': unix.S_IFCHR, 'd': unix.S_IFDIR,
-		'f': unix.S_IFREG, 'l': unix.S_IFLNK, 'p': unix.S_IFIFO, 's': unix.S_IFSOCK}[letter]
+	kind, ok := map[rune]uint32{'b': kindBlock, 'c': kindChar, 'd': kindDir,
+		'f': kindFile, 'l': kindLink, 'p': kindPipe, 's': kindSocket}[letter]
 	return kind, ok
 }
 
@@ -155,43 +151,27 @@ func ofType(letters string) (criterion, error) {
 		}
 		want[kind] = true
 	}
-	return func(c candidate) (bool, error) { return want[uint32(c.stat.Mode)&unix.S_IFMT], nil },
+	return func(c candidate) (bool, error) { return want[c.stat.mode&kindMask], nil },
 		nil
 }
 
 // ownedBy returns a criterion: the file belongs to one of the users or groups.
 func ownedBy(key, value string) (criterion, error) {
-	ids := map[int64]bool{}
+	wanted := map[any]bool{}
 	for _, name := range strings.Fields(strings.ReplaceAll(value, ",", " ")) {
-		id, err := strconv.ParseInt(name, 10, 64)
+		id, err := ownerID(key, name)
 		if err != nil {
-			v, err := idOfOwner(key, name)
-			if err != nil {
-				return nil, err
-			}
-			found, ok := v.(int64)
-			if !ok {
-				return nil, fmt.Errorf(`no such %s "%s"`,
-					// %q would escape
-					map[string]string{"owner": "user", "group": "group"}[key], name)
-			}
-			id = found
+			return nil, err
 		}
-		ids[id] = true
+		if id == "" {
+			return nil, fmt.Errorf(`no such %s "%s"`, // %q would escape
+				map[string]string{"owner": "user", "group": "group"}[key], name)
+		}
+		wanted[id] = true
 	}
 	return func(c candidate) (bool, error) {
-		if key == "group" {
-			return ids[int64(c.stat.Gid)], nil
-		}
-		return ids[int64(c.stat.Uid)], nil
+		return wanted[c.stat.owner(key)], nil
 	}, nil
-}
-
-func idOfOwner(key, name string) (any, error) {
-	if key == "group" {
-		return groupToGid(context.Background(), groupArgs{name})
-	}
-	return userToUid(context.Background(), userArgs{name})
 }
 
 // ofSize parses sizes such as 10, +1k and -1.5M.
@@ -219,7 +199,7 @@ func ofSize(value string) (criterion, error) {
 	case "+":
 		most = math.MaxInt64
 	}
-	return func(c candidate) (bool, error) { return least <= c.stat.Size && c.stat.Size <= most, nil }, nil
+	return func(c candidate) (bool, error) { return least <= c.stat.size && c.stat.size <= most, nil }, nil
 }
 
 // interval matches times such as 1w 2d 3h 4m 5s.
@@ -249,7 +229,7 @@ func ofTime(value string) (criterion, error) {
 	}
 	limit := float64(time.Now().UnixNano())/1e9 - math.Trunc(seconds/unit)*unit
 	return func(c candidate) (bool, error) {
-		changed := float64(c.stat.Mtim.Sec)
+		changed := math.Floor(c.stat.mtime)
 		if m[1] == "-" {
 			return changed >= limit, nil
 		}
@@ -264,7 +244,7 @@ func holds(expr string) (criterion, error) {
 		return nil, fmt.Errorf(`invalid regular expression: "%s"`, expr) // %q would escape
 	}
 	return func(c candidate) (bool, error) {
-		if uint32(c.stat.Mode)&unix.S_IFMT != unix.S_IFREG {
+		if c.stat.mode&kindMask != kindFile {
 			return false, nil
 		}
 		f, err := open(c.path)
@@ -272,13 +252,13 @@ func holds(expr string) (criterion, error) {
 			return false, err
 		}
 		defer f.Close()
-		return windows(f, re.Match)
+		return anyPiece(f, re.Match)
 	}, nil
 }
 
-// windows applies is to overlapping pieces of a text: 256 kB each, starting every 32 kB
+// anyPiece applies is to overlapping pieces of a text: 256 kB each, starting every 32 kB
 // (salt/utils/filebuffer.py).
-func windows(r io.Reader, is func(string) (bool, error)) (bool, error) {
+func anyPiece(r io.Reader, is func(string) (bool, error)) (bool, error) {
 	const size, step = 256 << 10, 32 << 10
 	buf := make([]byte, size)
 	n, err := io.ReadFull(r, buf)
@@ -327,28 +307,26 @@ func printed(fields string) action {
 
 // field returns one field of a file.
 func (c candidate) field(name string) (any, bool, error) {
-	mode := uint32(c.stat.Mode)
+	mode := c.stat.mode
 	switch name {
 	case "path":
 		return c.path, true, nil
 	case "name":
 		return c.name, true, nil
 	case "size":
-		return c.stat.Size, true, nil
+		return c.stat.size, true, nil
 	case "type":
-		return map[uint32]string{unix.S_IFBLK: "b", unix.S_IFCHR: "c", unix.S_IFDIR: "d",
-			unix.S_IFREG: "f", unix.S_IFLNK: "l", unix.S_IFIFO: "p",
-			unix.S_IFSOCK: "s"}[mode&unix.S_IFMT], true, nil
+		return map[uint32]string{kindBlock: "b", kindChar: "c", kindDir: "d",
+			kindFile: "f", kindLink: "l", kindPipe: "p",
+			kindSocket: "s"}[mode&kindMask], true, nil
 	case "mode":
 		return int64(mode & 0o777), true, nil
 	case "mtime":
-		return int64(c.stat.Mtim.Sec), true, nil
-	case "user":
-		return userName(int64(c.stat.Uid)), true, nil
-	case "group":
-		return groupName(int64(c.stat.Gid)), true, nil
+		return int64(math.Floor(c.stat.mtime)), true, nil
+	case "user", "group":
+		return c.stat.ownerName(name), true, nil
 	case "md5":
-		if mode&unix.S_IFMT != unix.S_IFREG {
+		if mode&kindMask != kindFile {
 			return "", true, nil
 		}
 		sum, err := hashFile(c.path, "md5")

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -7,10 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
@@ -24,37 +21,26 @@ type directories struct {
 	perms perms
 }
 
-type mkdirArgs struct {
-	DirPath string
-	User    any `default:"None"`
-	Group   any `default:"None"`
-	Mode    any `default:"None"`
-}
-
 // mkdir makes a directory and its parents if they do not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.mkdir /opt/jetty/context
 func (m directories) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
-	dir := path.Clean(home(a.DirPath))
+	dir := filepath.Clean(home(a.dir()))
 	if paths.IsDir(dir) {
 		return true, nil
 	}
-	if err := m.makeAll(ctx, dir, owner{a.User, a.Group, a.Mode}, 0); err != nil {
+	if err := m.makeAll(ctx, dir, a.owner(), 0); err != nil {
 		return nil, err
 	}
 	return true, nil
 }
 
 // An owner is the wanted user, group and mode of a file. None keeps the current value.
-type owner struct{ user, group, mode any }
-
-type makedirsArgs struct {
-	Path  string
-	User  any `default:"None"`
-	Group any `default:"None"`
-	Mode  any `default:"None"`
+type owner struct {
+	user, group, mode any
+	access            accessList
 }
 
 // makedirs makes the parent directory of a path, and the directories above it. End the path of a
@@ -64,38 +50,39 @@ type makedirsArgs struct {
 //
 //	salt '*' file.makedirs /opt/code/
 func (m directories) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
-	where := home(a.Path)
-	dir := path.Clean(path.Dir(where + "x")) // a slash at the end counts
+	return m.makeParents(ctx, a.Path, a.owner())
+}
+
+// makeParents makes the directories above a path.
+func (m directories) makeParents(ctx context.Context, path string, o owner) (any, error) {
+	where := home(path)
+	dir := filepath.Clean(filepath.Dir(where + "x")) // a separator at the end counts
 	switch {
 	case paths.IsDir(dir):
 		return "Directory '" + dir + "' already exists", nil
 	case paths.Exists(dir):
 		return "The path '" + dir + "' already exists and is not a directory", nil
 	}
-	if data.Truth(a.Mode) {
-		a.Mode, _ = normalMode(a.Mode)
+	if data.Truth(o.mode) {
+		o.mode, _ = normalMode(o.mode)
 	}
 	var pending []string
-	for ; !paths.IsDir(dir); dir = path.Dir(dir) {
-		if path.Dir(dir) == dir {
+	for ; !paths.IsDir(dir); dir = filepath.Dir(dir) {
+		if filepath.Dir(dir) == dir {
 			return nil, loader.Invocation("Recursive creation for path '%s' would result in an infinite loop. "+
 				"Please use an absolute path.", dir)
 		}
 		pending = append(pending, dir)
 	}
 	for _, dir := range slices.Backward(pending) {
-		if _, err := m.mkdir(ctx, mkdirArgs{dir, a.User, a.Group, a.Mode}); err != nil {
+		if paths.IsDir(dir) { // made meanwhile
+			continue
+		}
+		if err := m.makeAll(ctx, dir, o, 0); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
-}
-
-type makedirsPermsArgs struct {
-	Name  string
-	User  any `default:"None"`
-	Group any `default:"None"`
-	Mode  any `default:"'0755'"`
 }
 
 // makedirsPerms makes a directory and its missing parents, and sets owners and mode of each.
@@ -104,8 +91,7 @@ type makedirsPermsArgs struct {
 //
 //	salt '*' file.makedirs_perms /opt/code
 func (m directories) makedirsPerms(ctx context.Context, a makedirsPermsArgs) (any, error) {
-	return nil, m.makeAll(ctx, strings.TrimRight(home(a.Name), "/"),
-		owner{a.User, a.Group, a.Mode}, 0)
+	return nil, m.makeAll(ctx, filepath.Clean(home(a.dir())), a.owner(), 0)
 }
 
 // mostDirs limits the depth of directories to make.
@@ -115,7 +101,7 @@ func (m directories) makeAll(ctx context.Context, dir string, o owner, depth int
 	if depth > mostDirs {
 		return loader.Execution("make directory: %s is too deep", dir)
 	}
-	if above := path.Dir(dir); above != dir && !paths.Exists(above) {
+	if above := filepath.Dir(dir); above != dir && !paths.Exists(above) {
 		if err := m.makeAll(ctx, above, o, depth+1); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -137,6 +123,7 @@ func (m directories) makeAll(ctx context.Context, dir string, o owner, depth int
 		}
 		mode = int64(n)
 	}
-	_, _, err := m.perms.set(ctx, permsArgs{Name: dir, User: o.user, Group: o.group, Mode: mode})
+	_, _, err := m.perms.set(ctx, permsArgs{Name: dir, User: o.user, Group: o.group, Mode: mode,
+		access: o.access})
 	return err
 }

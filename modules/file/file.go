@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package file is Salt's module file (salt/modules/file.py).
 //
 // names.go splits and joins paths, look.go tests what exists, stat.go reads metadata, and read.go
@@ -17,7 +15,8 @@
 // those on web servers are fetched. Functions that read files reject pipes and endless devices:
 // file.read, contains, get_hash and others return an error, and directory searches skip them.
 //
-// The module does not exist on Windows.
+// On Windows the module is that of salt/modules/win_file.py: an owner and access control lists take
+// the place of user, group and mode. Files whose name ends in _windows.go are that part.
 package file
 
 import (
@@ -33,24 +32,20 @@ func newModule(env *loader.Env, brought render.Brought) (*loader.Module, error) 
 		e, _, err := render.ForEnv(env, brought)
 		return e, err
 	})
-	p := perms{env, attributes{env}, contexts{env}}
+	p := newPerms(env)
 	dirs := directories{env, p}
 	b, d, s := backups{env}, diffs{env}, sources{env, hashes{env}, templates{engine}}
-	c, m, n := checks{env, d, p, s}, managed{env, b, d, dirs, p}, nodes{env, p, dirs}
-	return &loader.Module{Funcs: []loader.Func{
+	c, m := checks{env, d, p, s}, managed{env, b, d, dirs, p}
+	return &loader.Module{Funcs: append(ofSystem(env, p, dirs), []loader.Func{
 		loader.F("access", access),
 		loader.F("append", edits{env}.append),
 		loader.F("apply_template_on_contents", s.templates.applyTemplateOnContents),
 		loader.F("basename", basename),
 		loader.F("blockreplace", blockreplace),
-		loader.F("chattr", p.attributes.chattr),
 		loader.F("check_file_meta", c.checkFileMeta),
 		loader.F("check_hash", checkHash),
 		loader.F("check_managed", c.checkManaged),
 		loader.F("check_managed_changes", c.checkManagedChanges),
-		loader.F("check_perms", p.checkPerms),
-		loader.F("chgrp", chgrp),
-		loader.F("chown", chown),
 		loader.F("comment", comment),
 		loader.F("comment_line", commentLine),
 		loader.F("contains", contains),
@@ -65,46 +60,30 @@ func newModule(env *loader.Env, brought render.Brought) (*loader.Module, error) 
 		loader.F("extract_hash", extractHash),
 		loader.F("file_exists", fileExists),
 		loader.F("find", searches{env}.find),
-		loader.F("get_devmm", getDevmm),
 		loader.F("get_diff", d.getDiff),
 		loader.F("get_gid", getGid),
 		loader.F("get_group", getGroup),
 		loader.F("get_hash", getHash),
 		loader.F("get_managed", s.getManaged),
-		loader.F("get_mode", getMode),
-		loader.F("get_selinux_context", p.contexts.getSelinuxContext),
 		loader.F("get_source_sum", s.hashes.getSourceSum),
 		loader.F("get_sum", getSum),
 		loader.F("get_uid", getUid),
 		loader.F("get_user", getUser),
-		loader.F("gid_to_group", gidToGroup),
-		loader.F("grep", programs{env}.grep),
-		loader.F("group_to_gid", groupToGid),
-		loader.F("is_blkdev", isBlkdev),
-		loader.F("is_chrdev", isChrdev),
-		loader.F("is_fifo", isFifo),
 		loader.F("is_hardlink", isHardlink),
 		loader.F("is_link", isLink),
 		loader.F("join", join),
-		loader.F("lchown", lchown),
 		loader.F("line", edits{env}.line),
 		loader.F("link", link),
 		loader.F("list_backups", b.listBackups),
 		loader.F("list_backups", b.listBackups).Alias("list_backup"),
 		loader.F("list_backups_dir", b.listBackupsDir),
-		loader.F("lsattr", p.attributes.lsattr),
 		loader.F("lstat", lstat),
 		loader.F("makedirs", dirs.makedirs).Def("makedirs_"),
 		loader.F("makedirs_perms", dirs.makedirsPerms),
 		loader.F("manage_file", m.manageFile),
 		loader.F("mkdir", dirs.mkdir),
-		loader.F("mknod", n.mknod),
-		loader.F("mknod_blkdev", n.mknodBlkdev),
-		loader.F("mknod_chrdev", n.mknodChrdev),
-		loader.F("mknod_fifo", n.mknodFifo),
 		loader.F("move", move),
 		loader.F("normpath", normpath),
-		loader.F("open_files", searches{env}.openFiles),
 		loader.F("pardir", pardir),
 		loader.F("patch", programs{env}.patch),
 		loader.F("path_exists_glob", pathExistsGlob),
@@ -117,38 +96,28 @@ func newModule(env *loader.Env, brought render.Brought) (*loader.Module, error) 
 		loader.F("rename", rename),
 		loader.F("replace", replace),
 		loader.F("restore_backup", b.restoreBackup),
-		loader.F("restorecon", p.contexts.restorecon),
 		loader.F("rmdir", dirs.rmdir),
 		loader.F("search", search),
-		loader.F("sed", programs{env}.sed),
-		loader.F("sed_contains", programs{env}.sedContains),
 		loader.F("seek_read", seekRead),
 		loader.F("seek_write", seekWrite),
-		loader.F("set_mode", setMode),
-		loader.F("set_selinux_context", p.contexts.setSelinuxContext),
 		loader.F("source_list", s.sourceList),
 		loader.F("stats", stats),
-		loader.F("statvfs", statvfs),
 		loader.F("symlink", symlink),
 		loader.F("touch", touch),
 		loader.F("truncate", truncate),
-		loader.F("uid_to_user", uidToUser),
 		loader.F("uncomment", uncomment),
-		loader.F("user_to_uid", userToUid),
 		loader.F("write", edits{env}.write),
-	}}, nil
+	}...)}, nil
 }
 
 // The parts of the module that need little.
 type (
-	attributes struct{ env *loader.Env } // reads and sets the attributes of chattr(1)
-	backups    struct{ env *loader.Env } // keeps copies of replaced files in the cache directory
-	contexts   struct{ env *loader.Env } // reads and sets SELinux contexts
-	copies     struct{ perms perms }     // copies files and directories
-	diffs      struct{ env *loader.Env } // compares the contents of files
-	edits      struct{ env *loader.Env } // changes lines of files
-	hashes     struct{ env *loader.Env } // resolves source_hash
-	programs   struct{ env *loader.Env } // runs programs that edit and search files
+	backups  struct{ env *loader.Env } // keeps copies of replaced files in the cache directory
+	copies   struct{ perms perms }     // copies files and directories
+	diffs    struct{ env *loader.Env } // compares the contents of files
+	edits    struct{ env *loader.Env } // changes lines of files
+	hashes   struct{ env *loader.Env } // resolves source_hash
+	programs struct{ env *loader.Env } // runs programs that edit and search files
 	// finds files by criteria, and files that processes have open
 	searches struct{ env *loader.Env }
 

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -9,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
@@ -143,7 +139,7 @@ type finder struct {
 // A candidate is a file to test.
 type candidate struct {
 	path, name string
-	stat       *unix.Stat_t
+	stat       meta
 }
 
 type (
@@ -154,13 +150,12 @@ type (
 
 // at reads the metadata of a file, or of a link whose target does not exist.
 func at(path string) (candidate, error) {
-	c := candidate{path: path, name: path[strings.LastIndexByte(path, '/')+1:],
-		stat: &unix.Stat_t{}}
-	err := unix.Stat(path, c.stat)
+	m, err := metaOf(path, true)
 	if err != nil {
-		err = unix.Lstat(path, c.stat)
+		m, err = metaOf(path, false)
 	}
-	return c, err
+	_, name := split(path)
+	return candidate{path, name, m}, err
 }
 
 // under tests a path and everything below it. Files that vanish or cannot be read are skipped.
@@ -229,7 +224,7 @@ func (f *finder) removed(_ context.Context, c candidate) (any, bool, error) {
 	}
 	info, err := os.Lstat(c.path)
 	if err == nil && info.IsDir() {
-		err = os.RemoveAll(c.path)
+		err = removeAll(c.path)
 	} else if err == nil {
 		err = os.Remove(c.path)
 	}
@@ -251,13 +246,15 @@ func diskusage(_ context.Context, a diskusageArgs) (any, error) {
 	seen, total := map[uint64]bool{}, int64(0)
 	err := filepath.WalkDir(strings.TrimRight(a.Path, "/")+
 		"/", func(path string, e fs.DirEntry, err error) error {
-		var st unix.Stat_t
-		if err != nil || e.IsDir() || paths.IsDir(path) || unix.Stat(path, &st) != nil ||
-			seen[st.Ino] {
+		if err != nil || e.IsDir() || paths.IsDir(path) {
 			return nil //nolint:nilerr // unreadable files do not count
 		}
-		seen[st.Ino] = true
-		total += st.Size
+		m, err := metaOf(path, true)
+		if err != nil || seen[m.inode] {
+			return nil //nolint:nilerr // unreadable files do not count
+		}
+		seen[m.inode] = true
+		total += m.size
 		return nil
 	})
 	return total, osError(err)

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -88,8 +86,10 @@ func (m edits) line(ctx context.Context, a lineArgs) (any, error) {
 	if err != nil {
 		return nil, osError(err)
 	}
-	// as Python reads text
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src))
+	text := string(src)
+	if paths.LineEnd == "\n" { // as Python reads text; on Windows lines keep their ends
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	}
 	e := &edited{lines: slices.Collect(strings.Lines(text)), indent: a.Indent,
 		content: data.Str(a.Content)}
 	if len(e.lines) > 0 && strings.HasSuffix(text, "\n") {
@@ -264,7 +264,7 @@ func (e *edited) insertAt(location string) {
 	case location == "end":
 		e.put(len(e.lines), e.lines[len(e.lines)-1])
 	case location == "start" && len(e.lines) == 0:
-		e.lines = []string{e.content + "\n"}
+		e.lines = []string{e.content + paths.LineEnd}
 	case location == "start":
 		e.lines = slices.Insert(e.lines, 0, ended(e.lines[0], e.content))
 	}
@@ -315,10 +315,12 @@ func (e *edited) between() error {
 
 // ended returns a line with the line ending of another.
 func ended(like, line string) string {
-	end := "\n"
+	end := paths.LineEnd
 	switch {
 	case strings.HasSuffix(like, "\r\n"):
 		end = "\r\n"
+	case strings.HasSuffix(like, "\n"):
+		end = "\n"
 	case strings.HasSuffix(like, "\r"):
 		end = "\r"
 	}
@@ -442,9 +444,12 @@ func blockBackup(v any) any {
 
 // replaced returns the lines with the block replaced or added.
 func (a blockreplaceArgs) replaced(old []string) ([]string, error) {
-	sep := "\n"
-	if len(old) > 0 && strings.HasSuffix(old[0], "\r\n") {
+	sep := paths.LineEnd
+	switch {
+	case len(old) > 0 && strings.HasSuffix(old[0], "\r\n"):
 		sep = "\r\n"
+	case len(old) > 0 && strings.HasSuffix(old[0], "\n"):
+		sep = "\n"
 	}
 	var now []string
 	inside, found := false, false

@@ -1,16 +1,11 @@
-//go:build unix
-
 package file
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/loader"
 )
@@ -34,21 +29,31 @@ func access(_ context.Context, a accessArgs) (any, error) {
 	if !filepath.IsAbs(path) {
 		return nil, loader.Invocation("Path to link must be absolute.")
 	}
-	var mode uint32
+	var want permission
 	switch a.Mode {
 	case "f", int64(0):
-		mode = unix.F_OK
+		want = mayExist
 	case "r", int64(4):
-		mode = unix.R_OK
+		want = mayRead
 	case "w", int64(2):
-		mode = unix.W_OK
+		want = mayWrite
 	case "x", int64(1):
-		mode = unix.X_OK
+		want = mayExecute
 	default:
 		return nil, loader.Invocation("Invalid mode specified.")
 	}
-	return unix.Access(path, mode) == nil, nil
+	return may(path, want), nil
 }
+
+// A permission is what access tests, in the bits of access(2).
+type permission uint32
+
+const (
+	mayExist   permission = 0
+	mayExecute permission = 1
+	mayWrite   permission = 2
+	mayRead    permission = 4
+)
 
 // directoryExists reports whether a path is an existing directory. Links are followed.
 //
@@ -83,7 +88,7 @@ func pathExistsGlob(_ context.Context, a pathArgs) (any, error) {
 // globbed returns the paths that match, like Python's glob.glob: * does not match a name that
 // begins with a dot.
 func globbed(pattern string) []string {
-	found, err := filepath.Glob(strings.NewReplacer(`\`, `\\`, "[!", "[^").Replace(pattern))
+	found, err := filepath.Glob(globSigns.Replace(pattern))
 	if err != nil {
 		return nil
 	}
@@ -98,53 +103,13 @@ func globbed(pattern string) []string {
 
 // hidden reports whether a wildcard of the pattern matched a name that begins with a dot.
 func hidden(path, pattern string) bool {
-	names, signs := strings.Split(path, "/"), strings.Split(pattern, "/")
+	names, signs := pathParts(path), pathParts(pattern)
 	for i := range min(len(names), len(signs)) {
 		if strings.HasPrefix(names[i], ".") && !strings.HasPrefix(signs[i], ".") {
 			return true
 		}
 	}
 	return false
-}
-
-type nameArgs struct{ Name string }
-
-// isBlkdev reports whether a path is a block device.
-//
-// CLI Example:
-//
-//	salt '*' file.is_blkdev /dev/sda
-func isBlkdev(_ context.Context, a nameArgs) (any, error) {
-	return is(a.Name, func(mode fs.FileMode) bool { return mode.Type() == fs.ModeDevice })
-}
-
-// isChrdev reports whether a path is a character device.
-//
-// CLI Example:
-//
-//	salt '*' file.is_chrdev /dev/tty
-func isChrdev(_ context.Context, a nameArgs) (any, error) {
-	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeCharDevice != 0 })
-}
-
-// isFifo reports whether a path is a named pipe.
-//
-// CLI Example:
-//
-//	salt '*' file.is_fifo /dev/initctl
-func isFifo(_ context.Context, a nameArgs) (any, error) {
-	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeNamedPipe != 0 })
-}
-
-func is(name string, kind func(fs.FileMode) bool) (any, error) {
-	info, err := os.Stat(home(name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return nil, osError(err)
-	}
-	return kind(info.Mode()), nil
 }
 
 // isLink reports whether a path is a symbolic link.

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -319,7 +317,7 @@ func (w *work) commit(path string, fill func(*os.File) error) error {
 func (m managed) setPerms(ctx context.Context, w *work, mode any, follow bool) error {
 	ret, _, err := m.perms.set(ctx,
 		permsArgs{w.Name, w.ret, w.User, w.Group, mode, w.Attrs, follow, w.Seuser,
-			w.Serole, w.Setype, w.Serange})
+			w.Serole, w.Setype, w.Serange, accessListOf(w.Kwargs)})
 	if err != nil {
 		return err
 	}
@@ -334,12 +332,12 @@ func (m managed) create(ctx context.Context, w *work) error {
 			return err
 		}
 	}
-	if !strings.Contains(w.Name, "/") || !paths.IsDir(filepath.Dir(w.Name)) {
+	if filepath.Base(w.Name) == w.Name || !paths.IsDir(filepath.Dir(w.Name)) {
 		if !w.Makedirs {
 			return &halt{"Parent directory not present"}
 		}
-		if _, err := m.dirs.makedirs(ctx,
-			makedirsArgs{w.Name, w.User, w.Group, w.dirMode()}); err != nil {
+		if _, err := m.dirs.makeParents(ctx, w.Name,
+			owner{w.User, w.Group, w.dirMode(), accessListOf(w.Kwargs)}); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,7 @@
-//go:build unix
-
 package file
 
 import (
 	"context"
-	"path"
-	"strings"
 
 	"github.com/brineproject/brine/loader"
 )
@@ -18,7 +14,8 @@ type pathArgs struct{ Path string }
 //
 //	salt '*' file.basename 'test/test.config'
 func basename(_ context.Context, a pathArgs) (any, error) {
-	return a.Path[strings.LastIndexByte(a.Path, '/')+1:], nil
+	_, tail := split(a.Path)
+	return tail, nil
 }
 
 // dirname returns the part of a path before the last slash.
@@ -27,11 +24,7 @@ func basename(_ context.Context, a pathArgs) (any, error) {
 //
 //	salt '*' file.dirname 'test/path/filename.config'
 func dirname(_ context.Context, a pathArgs) (any, error) {
-	head := a.Path[:strings.LastIndexByte(a.Path, '/')+1]
-	if short := strings.TrimRight(head, "/"); short != "" {
-		return short, nil
-	}
-	return head, nil
+	return above(a.Path), nil
 }
 
 type joinArgs struct {
@@ -58,13 +51,8 @@ func join(_ context.Context, a joinArgs) (any, error) {
 		case !ok:
 			return nil, loader.TypeError("join() argument must be str, bytes, or os.PathLike object, not '%s'",
 				loader.TypeName(v))
-		case strings.HasPrefix(part, "/"):
-			joined = part
-		case joined == "" || strings.HasSuffix(joined, "/"):
-			joined += part
-		default:
-			joined += "/" + part
 		}
+		joined = joinedTo(joined, part)
 	}
 	return joined, nil
 }
@@ -75,11 +63,7 @@ func join(_ context.Context, a joinArgs) (any, error) {
 //
 //	salt '*' file.normpath 'a/b/c/..'
 func normpath(_ context.Context, a pathArgs) (any, error) {
-	clean := path.Clean(a.Path)
-	if strings.HasPrefix(a.Path, "//") && !strings.HasPrefix(a.Path, "///") {
-		return "/" + clean, nil // POSIX gives two slashes a meaning of their own
-	}
-	return clean, nil
+	return normal(a.Path), nil
 }
 
 // pardir returns the name of the parent directory: two dots.

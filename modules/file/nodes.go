@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,46 @@ type node struct {
 	owner        owner
 }
 
+type nameArgs struct{ Name string }
+
+// isBlkdev reports whether a path is a block device.
+//
+// CLI Example:
+//
+//	salt '*' file.is_blkdev /dev/sda
+func isBlkdev(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode.Type() == fs.ModeDevice })
+}
+
+// isChrdev reports whether a path is a character device.
+//
+// CLI Example:
+//
+//	salt '*' file.is_chrdev /dev/tty
+func isChrdev(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeCharDevice != 0 })
+}
+
+// isFifo reports whether a path is a named pipe.
+//
+// CLI Example:
+//
+//	salt '*' file.is_fifo /dev/initctl
+func isFifo(_ context.Context, a nameArgs) (any, error) {
+	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeNamedPipe != 0 })
+}
+
+func is(name string, kind func(fs.FileMode) bool) (any, error) {
+	info, err := os.Stat(home(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return nil, osError(err)
+	}
+	return kind(info.Mode()), nil
+}
+
 // getDevmm returns the major and minor number of a device, and (0, 0) for other paths.
 //
 // CLI Example:
@@ -82,7 +123,7 @@ func getDevmm(_ context.Context, a nameArgs) (any, error) {
 //	salt '*' file.mknod_chrdev /dev/chr 180 31
 func (m nodes) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
 	return m.makeNode(ctx, node{a.Name, unix.S_IFCHR, "Character device", a.Major, a.Minor,
-		owner{a.User, a.Group, a.Mode}})
+		owner{user: a.User, group: a.Group, mode: a.Mode}})
 }
 
 // mknodBlkdev makes a block device.
@@ -92,7 +133,7 @@ func (m nodes) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
 //	salt '*' file.mknod_blkdev /dev/blk 8 999
 func (m nodes) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
 	return m.makeNode(ctx, node{a.Name, unix.S_IFBLK, "Block device", a.Major, a.Minor,
-		owner{a.User, a.Group, a.Mode}})
+		owner{user: a.User, group: a.Group, mode: a.Mode}})
 }
 
 // mknodFifo makes a named pipe.
@@ -102,7 +143,7 @@ func (m nodes) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
 //	salt '*' file.mknod_fifo /dev/fifo
 func (m nodes) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
 	return m.makeNode(ctx, node{a.Name, unix.S_IFIFO, "Fifo pipe", 0, 0,
-		owner{a.User, a.Group, a.Mode}})
+		owner{user: a.User, group: a.Group, mode: a.Mode}})
 }
 
 // mknod makes a device or a named pipe, and its parent directories.
@@ -116,8 +157,7 @@ func (m nodes) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
 //	salt '*' file.mknod /dev/chr c 180 31
 //	salt '*' file.mknod /dev/fifo p
 func (m nodes) mknod(ctx context.Context, a mknodArgs) (any, error) {
-	if _, err := m.dirs.makedirs(ctx,
-		makedirsArgs{Path: a.Name, User: a.User, Group: a.Group}); err != nil {
+	if _, err := m.dirs.makeParents(ctx, a.Name, owner{user: a.User, group: a.Group}); err != nil {
 		return nil, err
 	}
 	switch a.Ntype {

@@ -57,17 +57,6 @@ func fileMode(bits uint32) fs.FileMode {
 	return mode
 }
 
-// normalMode returns a mode as text of at least four octal digits, and whether it is not None
-// (salt/utils/files.py, normalize_mode).
-func normalMode(v any) (string, bool) {
-	if v == nil {
-		return "", false
-	}
-	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"),
-		`"`), "'"), "0")
-	return strings.Repeat("0", max(0, 4-len(mode))) + mode, true
-}
-
 type chownArgs struct {
 	Path  string
 	User  any

@@ -18,6 +18,8 @@ type perms struct {
 	contexts   contexts
 }
 
+func newPerms(env *loader.Env) perms { return perms{env, attributes{env}, contexts{env}} }
+
 type checkPermsArgs struct {
 	Name           string
 	Ret            any
@@ -33,15 +35,6 @@ type checkPermsArgs struct {
 	More           *data.Map `only:"within"` // a directory that links must not leave
 }
 
-// permsArgs is the wanted state of a file.
-type permsArgs struct {
-	Name                            string
-	Ret                             any
-	User, Group, Mode, Attrs        any
-	FollowSymlinks                  bool
-	Seuser, Serole, Setype, Serange any
-}
-
 // checkPerms sets the owners, mode and attributes of a file if they differ. It returns a state
 // result with the changes, and the values from before. Attributes are ignored if the program lsattr
 // is not installed.
@@ -55,8 +48,10 @@ type permsArgs struct {
 //	salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
 func (m perms) checkPerms(ctx context.Context, a checkPermsArgs) (any, error) {
 	p := &permit{within: a.More.Value("within"),
-		permsArgs: permsArgs{a.Name, a.Ret, a.User, a.Group, a.Mode,
-			a.Attrs, a.FollowSymlinks, a.Seuser, a.Serole, a.Setype, a.Serange}}
+		permsArgs: permsArgs{Name: a.Name, Ret: a.Ret,
+			User: a.User, Group: a.Group, Mode: a.Mode, Attrs: a.Attrs,
+			FollowSymlinks: a.FollowSymlinks, Seuser: a.Seuser, Serole: a.Serole, Setype: a.Setype,
+			Serange: a.Serange}}
 	ret, was, err := m.apply(ctx, p)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -68,25 +66,6 @@ func writeThrough(path string, fill func(*os.File) error) error {
 		return err
 	}
 	return errors.Join(fill(f), f.Close())
-}
-
-// keepAs copies owners, mode and attributes of the file at dest to the file that will replace it.
-func keepAs(f *os.File, dest string, info fs.FileInfo) error {
-	now, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	st, known := info.Sys().(*syscall.Stat_t)
-	own, _ := now.Sys().(*syscall.Stat_t)
-	if known && (own.Uid != st.Uid || own.Gid != st.Gid) {
-		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-			return err
-		}
-	}
-	if err := f.Chmod(info.Mode()); err != nil {
-		return err
-	}
-	return copyAttributes(f, dest)
 }
 
 // copyOf returns a function that copies the content of path to a file.

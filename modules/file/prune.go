@@ -1,15 +1,10 @@
-//go:build unix
-
 package file
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
@@ -115,12 +110,4 @@ func (m directories) rmdir(_ context.Context, a rmdirArgs) (any, error) {
 		return done, nil
 	}
 	return data.NewMap("deleted", p.deleted, "errors", p.errors, "result", done), nil
-}
-
-// removeDir removes an empty directory, and fails for anything else.
-func removeDir(path string) error {
-	if err := unix.Rmdir(path); err != nil {
-		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
-	}
-	return nil
 }

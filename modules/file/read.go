@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -12,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/brineproject/brine/crypto"
@@ -29,7 +26,7 @@ var errEndless = errors.New("it is no regular file, and its end may never come")
 // open opens a file to read. Pipes, sockets and devices such as /dev/zero are errors; Salt would
 // wait or read forever.
 func open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
 		return nil, osError(err)
 	}

@@ -1,14 +1,10 @@
-//go:build unix
-
 package file
 
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
@@ -160,11 +156,11 @@ func (a replaceArgs) result(text string, flags int64) (string, error) {
 	}
 	switch {
 	case a.PrependIfNotFound:
-		return content + "\n" + result, nil
-	case result != "" && !strings.HasSuffix(result, "\n"):
-		result += "\n"
+		return content + paths.LineEnd + result, nil
+	case result != "" && !strings.HasSuffix(result, paths.LineEnd):
+		result += paths.LineEnd
 	}
-	return result + content + "\n", nil
+	return result + content + paths.LineEnd, nil
 }
 
 // hasLine reports whether a text contains a content as whole lines, by the flags of Python's re.
@@ -210,26 +206,14 @@ func edit(path, given, text string, backup any, inode bool) error {
 // several names is written in place, so that it keeps them. It is renamed all the same if another
 // user could have planted the name as a hard link to a file that is not theirs.
 func rewrite(path, text string, inode bool) error {
-	info, err := os.Stat(path)
+	m, err := metaOf(path, true)
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !inode || !ok || st.Nlink < 2 ||
-		othersMayPlant(path) {
+	if !inode || m.links < 2 || othersMayPlant(path) {
 		return place(path, placing{}, bytesOf([]byte(text)))
 	}
 	return writeThrough(path, bytesOf([]byte(text)))
-}
-
-// othersMayPlant reports whether users other than root and the minion's own may create names beside
-// path.
-func othersMayPlant(path string) bool {
-	dir, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return true
-	}
-	st, ok := dir.Sys().(*syscall.Stat_t)
-	return !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() || dir.Mode()&0o022 != 0
 }
 
 // copyBeside copies a file to its path plus an ending. If given is a link, a link to the copy is

@@ -1,5 +1,3 @@
-//go:build unix
-
 package file
 
 import (
@@ -99,13 +97,17 @@ func (m sources) available(ctx context.Context, source, saltenv string) (bool, e
 		path, err := calls.CacheFile(ctx, m.env, calls.Source{Path: source, SaltEnv: saltenv})
 		return err == nil && path != "", nil //nolint:nilerr // an error means that it does not exist
 	}
-	return strings.HasPrefix(source, "/") && paths.Exists(source), nil
+	return filepath.IsAbs(source) && paths.Exists(source), nil
 }
 
 // filePath returns the path of a file:// URL.
 func filePath(url string) string {
 	_, path, _ := strings.Cut(url, "://")
-	return strings.TrimRight(path, "/")
+	path = strings.TrimRight(path, "/")
+	if local, ok := strings.CutPrefix(path, "/"); ok && filepath.VolumeName(local) != "" {
+		return local // file:///C:/a
+	}
+	return path
 }
 
 type applyArgs struct {

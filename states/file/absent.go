@@ -31,8 +31,8 @@ func (m places) absent(ctx context.Context, a anyArgs) (change.Result, error) {
 		return change.Refuse(name, "Must provide name to file.absent")
 	case !filepath.IsAbs(name):
 		return change.Refuse(name, notAbsolute(name))
-	case name == "/":
-		return change.Refuse(name, `Refusing to make "/" absent`)
+	case filepath.Dir(name) == name:
+		return change.Refuse(name, `Refusing to make "`+name+`" absent`)
 	}
 	return change.Thing[string]{
 		Name: name,

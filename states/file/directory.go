@@ -82,9 +82,7 @@ func (m directories) directory(ctx context.Context, a directoryArgs) (any, error
 
 func (m directories) manageDirectory(ctx context.Context, a directoryArgs) (*data.Map, error) {
 	a.Name = home(a.Name)
-	if a.Name != "/" {
-		a.Name = strings.TrimSuffix(a.Name, "/")
-	}
+	a.Name = withoutSlash(a.Name)
 	if a.Name == "" {
 		return change.Failed(a.Name, "Must provide name to file.directory"), nil
 	}
@@ -99,6 +97,10 @@ func (m directories) manageDirectory(ctx context.Context, a directoryArgs) (*dat
 		a.FileMode = a.DirMode
 	}
 	a.DirMode, a.FileMode = normalMode(a.DirMode), normalMode(a.FileMode)
+	if onWindows {
+		a.User = m.ownerOnWindows(a.WinOwner, a.User, a.Group, a.Name)
+		a.Group, a.DirMode, a.FileMode = nil, nil, nil
+	}
 	complaint, err := m.checkUser(ctx, a.User, a.Group)
 	if err != nil {
 		return nil, err
@@ -217,11 +219,38 @@ func (m directories) makeDirectory(
 		return change.New(a.Name, false, changes, "Failed to create directory "+a.Name), nil
 	}
 	changes.Set(a.Name, data.NewMap("directory", "new"))
+	if onWindows && a.access() != (win{inherit: true, reset: false}) {
+		checked, _, err := calls.CheckPerms(ctx, m.env, calls.Permissions{Path: a.Name,
+			Changes: change.New(a.Name, true, changes, ""), User: a.User, More: a.access().more()})
+		return checked, err
+	}
 	return change.New(a.Name, true, changes, ""), nil
 }
 
-// ownership is a desired owner and mode.
-type ownership struct{ user, group, mode any }
+// ownership is a desired owner and mode, and for Windows the arguments of an access control list.
+type ownership struct {
+	user, group, mode any
+	more              *data.Map
+}
+
+// access returns the arguments for Windows without the owner.
+func (a directoryArgs) access() win {
+	return win{nil, a.WinPerms, a.WinDenyPerms, a.WinInheritance, a.WinPermsReset}
+}
+
+// accessDiffers returns the differences between a file or directory and its desired owner and access
+// control list on Windows.
+func (m directories) accessDiffers(ctx context.Context, at pathState) (*data.Map, error) {
+	call := *change.CallOf(ctx)
+	call.Test = true
+	ret, _, err := calls.CheckPerms(change.WithCall(ctx, &call), m.env, calls.Permissions{Path: at.path,
+		User: at.want.user, More: at.want.more})
+	if err != nil {
+		return nil, err
+	}
+	changes, _ := ret.Value("changes").(*data.Map)
+	return changes, nil
+}
 
 // A survey lists the differences between a directory and its desired state.
 type survey struct {
@@ -254,7 +283,7 @@ func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, erro
 		}
 	}
 	if !a.ChildrenOnly || !paths.IsDir(a.Name) {
-		s.pending = append(s.pending, pathState{a.Name, ownership{a.User, a.Group, a.DirMode}})
+		s.pending = append(s.pending, pathState{a.Name, ownership{a.User, a.Group, a.DirMode, a.access().more()}})
 	}
 	for _, at := range s.pending {
 		differs, err := m.differs(ctx, at, a.FollowSymlinks)
@@ -296,6 +325,9 @@ func (s *survey) walk(
 		return err
 	}
 	files, dirs := ownership{mode: a.FileMode}, ownership{mode: a.DirMode}
+	if onWindows && kinds["user"] {
+		files.more, dirs.more = a.access().more(), a.access().more()
+	}
 	if !kinds["mode"] {
 		files.mode, dirs.mode = nil, nil
 	}
@@ -412,6 +444,9 @@ func (m directories) differs(ctx context.Context, at pathState, follow bool) (*d
 	if err != nil {
 		return nil, err
 	}
+	if onWindows {
+		return m.accessDiffers(ctx, at)
+	}
 	if at.want.user != nil && !data.Equal(at.want.user, st.Value("user")) &&
 		!data.Equal(at.want.user, st.Value("uid")) {
 		changes.Set("user", at.want.user)
@@ -437,6 +472,14 @@ func (a directoryArgs) bound(path string) *data.Map {
 	return data.NewMap("within", a.Name)
 }
 
+// more returns the further arguments of check_perms for a path.
+func (a directoryArgs) more(at pathState) *data.Map {
+	if onWindows {
+		return at.want.more
+	}
+	return a.bound(at.path)
+}
+
 // apply brings an existing directory and its contents to the desired state.
 func (m directories) apply(
 	ctx context.Context, a directoryArgs, s *survey, forced *data.Map,
@@ -459,7 +502,7 @@ func (m directories) apply(
 	for _, at := range order {
 		checked, _, err := calls.CheckPerms(ctx, m.env, calls.Permissions{
 			Path: at.path, Changes: ret, User: at.want.user, Group: at.want.group,
-			Mode: at.want.mode, FollowSymlinks: a.FollowSymlinks, More: a.bound(at.path),
+			Mode: at.want.mode, FollowSymlinks: a.FollowSymlinks, More: a.more(at),
 		})
 		if loader.KindOf(err) == loader.KindExecution &&
 			strings.HasPrefix(err.Error(), "Path not found") {
@@ -584,7 +627,7 @@ func (m directories) keepOf(
 		keepPath(keep, made)
 		return nil
 	}
-	if rel := relative(name, made); rel == ".." || strings.HasPrefix(rel, "../") {
+	if rel := relative(name, made); rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return nil
 	}
 	if low.Value("fun") == "recurse" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/state/change"
 )
@@ -457,7 +458,11 @@ func (m edits) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, err
 	for key := range pairs.All() {
 		k.left[key] = a.Count
 	}
-	k.edit(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body)))
+	text := string(body)
+	if paths.LineEnd == "\n" { // on Windows lines keep their ends
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	}
+	k.edit(text)
 	k.add()
 	return m.keep(ctx, name, k)
 }
@@ -554,7 +559,7 @@ func (k *keyValueEdit) changed(line, name string, key, value any) string {
 	if k.left[key] == 0 {
 		return ""
 	}
-	line = name + k.Separator + data.Str(value) + "\n"
+	line = name + k.Separator + data.Str(value) + paths.LineEnd
 	if _, ok := value.(string); ok {
 		k.diff = append(k.diff, "+ "+line)
 	} else {
@@ -569,7 +574,7 @@ func (k *keyValueEdit) add() {
 	var added []string
 	for key, value := range k.pairs.All() {
 		if k.left[key] > 0 && (k.AppendIfNotFound || k.PrependIfNotFound) {
-			added = append(added, data.Str(key)+k.Separator+data.Str(value)+"\n")
+			added = append(added, data.Str(key)+k.Separator+data.Str(value)+paths.LineEnd)
 		}
 	}
 	k.changes += int64(len(added))

@@ -95,11 +95,27 @@ func (m *module) call(ctx context.Context, fun string, kwargs *data.Map, args ..
 // home expands ~ or ~USER at the beginning of a path.
 func home(path string) string { return accounts.Expand(path) }
 
-// dirname returns the part of a path before the last slash.
+// separators separate the names in a path.
+const separators = string(filepath.Separator) + "/"
+
+// withoutSlash returns a path without the separator at its end, unless it is the root of a drive.
+func withoutSlash(path string) string {
+	if filepath.Dir(path) == path || path == "" || !os.IsPathSeparator(path[len(path)-1]) {
+		return path
+	}
+	return path[:len(path)-1]
+}
+
+// dirname returns the part of a path before the last separator.
 func dirname(path string) string {
-	head := path[:strings.LastIndexByte(path, '/')+1]
-	if short := strings.TrimRight(head, "/"); short != "" {
-		return short
+	drive := filepath.VolumeName(path)
+	i := len(path)
+	for i > len(drive) && !os.IsPathSeparator(path[i-1]) {
+		i--
+	}
+	head := path[:i]
+	if short := strings.TrimRight(head[len(drive):], separators); short != "" {
+		return drive + short
 	}
 	return head
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -95,6 +94,9 @@ func (m links) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
 // invalid name.
 func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
 	a.User = m.ownerOf(a.User, a.Kwargs)
+	if onWindows {
+		a.User = m.ownerOnWindows(a.WinOwner, a.User, a.Group, a.Name)
+	}
 	if a.InheritUserAndGroup && paths.IsLink(a.Name) {
 		user, group, err := m.owners(ctx, a.Name)
 		if err != nil {
@@ -117,6 +119,9 @@ func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error
 		word string
 		v    any
 	}{{calls.UserToUID, "User", a.User}, {calls.GroupToGID, "Group", a.Group}} {
+		if onWindows && !data.Truth(who.v) {
+			continue
+		}
 		_, known, err := who.ask(ctx, m.env, who.v)
 		if err != nil {
 			return nil, err
@@ -146,7 +151,7 @@ func (m links) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, erro
 			return nil, err
 		}
 		result, comment = true, "The symlink "+a.Name+" is present"
-		if user != a.User || group != a.Group {
+		if !a.owns(user, group) {
 			now := data.Str(user) + ":" + data.Str(group)
 			result = nil
 			changes.Set("ownership", now)
@@ -176,7 +181,7 @@ func (m links) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, erro
 func (m links) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	to, err := os.Readlink(a.Name)
 	switch {
-	case err == nil && path.Clean(to) == path.Clean(a.Target):
+	case err == nil && filepath.Clean(to) == filepath.Clean(a.Target):
 		return m.ownLink(ctx, a)
 	case err == nil: // Salt 3006.18 removes a link to another target, 3006.0 refused without force
 		a.Force = true
@@ -208,7 +213,7 @@ func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if user == a.User && group == a.Group {
+	if a.owns(user, group) {
 		return change.Unchanged(a.Name, "Symlink "+a.Name+" is present and owned by "+who), nil
 	}
 	owned, err := m.setLinkOwners(ctx, a)
@@ -222,11 +227,19 @@ func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 		a.Name+" to "+who), nil
 }
 
+// owns reports whether the owners of a link are those wanted. On Windows any is, unless one is named.
+func (a symlinkArgs) owns(user, group any) bool {
+	if onWindows {
+		return !data.Truth(a.User) || strings.EqualFold(data.Str(user), data.Str(a.User))
+	}
+	return user == a.User && group == a.Group
+}
+
 // setLinkOwners sets the owner of the link and reports whether it is as desired.
 func (m links) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
 	for range 2 {
 		user, group, err := m.owners(ctx, a.Name)
-		if err != nil || user == a.User && group == a.Group {
+		if err != nil || a.owns(user, group) {
 			return err == nil, err
 		}
 		if _, err := m.call(ctx, "file.lchown", nil, a.Name, a.User, a.Group); err != nil {
@@ -252,11 +265,11 @@ func (m links) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	}
 	backup := data.Str(a.Backupname)
 	if !filepath.IsAbs(backup) {
-		if strings.Contains(backup, "/") {
+		if strings.ContainsAny(backup, separators) {
 			return change.Failed(a.Name, "Backupname must be an absolute path or a file name: "+
 				backup), nil
 		}
-		backup = filepath.Join(dirname(path.Clean(a.Name)), backup)
+		backup = filepath.Join(dirname(filepath.Clean(a.Name)), backup)
 	}
 	if paths.LinkExists(backup) {
 		if !a.Force {

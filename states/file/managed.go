@@ -167,6 +167,11 @@ func (m contents) manage(ctx context.Context, a managedArgs) (*data.Map, error) 
 		return change.Unchanged(a.Name, "File "+a.Name+
 			" is not present and is not set for creation"), nil
 	}
+	if onWindows {
+		a.User = m.ownerOnWindows(a.WinOwner, a.User, a.Group, a.Name)
+		a.Group, a.Mode, a.DirMode, a.Attrs = nil, nil, nil, nil
+		keep = false
+	}
 	complaint, err := m.checkUser(ctx, a.User, a.Group)
 	if err != nil {
 		return nil, err
@@ -294,7 +299,7 @@ func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, 
 	var body strings.Builder
 	for _, part := range parts {
 		for _, line := range difflib.Lines(part) {
-			body.WriteString(strings.TrimRight(difflib.Bare(line), "\r") + "\n")
+			body.WriteString(strings.TrimRight(difflib.Bare(line), "\r") + paths.LineEnd)
 		}
 	}
 	contents := body.String()
@@ -350,13 +355,16 @@ func (m contents) rawContents(
 		found = append(found, data.Str(v))
 	}
 	if many {
-		v = strings.Join(found, "\n")
+		v = strings.Join(found, paths.LineEnd)
 	}
 	return v, id, "", nil
 }
 
-// selinux returns the arguments for the SELinux context.
-func (a managedArgs) selinux() *data.Map {
+// special returns the arguments for the SELinux context, or on Windows for the access control list.
+func (a managedArgs) special() *data.Map {
+	if onWindows {
+		return win{nil, a.WinPerms, a.WinDenyPerms, a.WinInheritance, a.WinPermsReset}.more()
+	}
 	kw := data.NewMap()
 	for _, part := range []string{"seuser", "serole", "setype", "serange"} {
 		kw.Set(part, a.Selinux.Value(part))
@@ -369,7 +377,7 @@ func (m contents) permitted(ctx context.Context, a managedArgs) (*data.Map, erro
 	ret, was, err := calls.CheckPerms(ctx, m.env, calls.Permissions{
 		Path: a.Name, Changes: change.Unchanged(a.Name, ""), User: a.User, Group: a.Group,
 		Mode:  a.Mode,
-		Attrs: a.Attrs, FollowSymlinks: a.FollowSymlinks, More: a.selinux(),
+		Attrs: a.Attrs, FollowSymlinks: a.FollowSymlinks, More: a.special(),
 	})
 	if err != nil {
 		return nil, err
@@ -389,7 +397,7 @@ func (m contents) permitted(ctx context.Context, a managedArgs) (*data.Map, erro
 
 // forecast returns the result of test mode.
 func (m contents) forecast(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
-	kw := a.selinux()
+	kw := a.special()
 	kw.Set("verify_ssl", a.VerifySSL)
 	kw.Set("follow_symlinks", a.FollowSymlinks)
 	kw.Update(a.Kwargs)
@@ -471,7 +479,7 @@ func (m contents) unmanaged(name string, err error) (*data.Map, error) {
 func (m contents) manageFile(
 	ctx context.Context, a managedArgs, keep bool, name string, file, sum any,
 ) (*data.Map, error) {
-	kw := a.selinux()
+	kw := a.special()
 	kw.Update(data.NewMap("encoding", a.Encoding, "encoding_errors", a.EncodingErrors,
 		"verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
 	for k, v := range a.Kwargs.All() {

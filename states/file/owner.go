@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -11,6 +12,9 @@ import (
 
 // completeOwners fills in the minion's user and that user's primary group.
 func (m *module) completeOwners(ctx context.Context, user, group any) (any, any, error) {
+	if onWindows {
+		return user, nil, nil // files keep the owner that the system gives them
+	}
 	if user == nil {
 		if user = m.env.Option("user"); user == nil {
 			user = "root"
@@ -42,6 +46,31 @@ func (m *module) owners(ctx context.Context, path string) (user, group any, err 
 	return user, group, err
 }
 
+// onWindows tells that files have an owner and an access control list, and no group and mode.
+const onWindows = runtime.GOOS == "windows"
+
+// win are the arguments of a state for Windows.
+type win struct{ owner, perms, deny, inherit, reset any }
+
+// more returns the arguments of an access control list for calls of the module file.
+func (w win) more() *data.Map {
+	return data.NewMap("win_perms", w.perms, "win_deny_perms", w.deny, "win_inheritance", w.inherit,
+		"win_perms_reset", w.reset)
+}
+
+// ownerOnWindows returns the wanted owner on Windows: win_owner, or else user. It warns about a
+// group, which means nothing there.
+func (m *module) ownerOnWindows(owner, user, group any, name string) any {
+	if group != nil {
+		m.env.Log.Warnf("The group argument for %s has been ignored as this is a Windows system. "+
+			"Please use the `win_*` parameters to set permissions in Windows.", name)
+	}
+	if owner == nil {
+		return user
+	}
+	return owner
+}
+
 // checkUser returns a message if a user or group does not exist. In test mode it only logs that, as
 // they may be created earlier in the run.
 func (m *module) checkUser(ctx context.Context, user, group any) (string, error) {
@@ -51,7 +80,7 @@ func (m *module) checkUser(ctx context.Context, user, group any) (string, error)
 		ask       func(context.Context, *loader.Env, any) (int64, bool, error)
 		word, gap string
 	}{{user, calls.UserToUID, "User", " "}, {group, calls.GroupToGID, "Group", ""}} {
-		if !data.Truth(who.v) {
+		if !data.Truth(who.v) || onWindows && who.word == "Group" {
 			continue
 		}
 		_, known, err := who.ask(ctx, m.env, who.v)

@@ -147,8 +147,12 @@ func (m directories) recurseDest(ctx context.Context, a recurseArgs) (string, er
 	case change.Test(ctx):
 		return "", nil
 	}
-	_, err := m.call(ctx, "file.makedirs_perms",
-		data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name)
+	owned := data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode)
+	if onWindows {
+		owned = data.NewMap("owner", m.ownerOnWindows(a.WinOwner, a.User, a.Group, a.Name), "grant_perms",
+			a.WinPerms, "deny_perms", a.WinDenyPerms, "inheritance", a.WinInheritance, "reset", false)
+	}
+	_, err := m.call(ctx, "file.makedirs_perms", owned, a.Name)
 	return "", err
 }
 
@@ -359,7 +363,8 @@ func (s *recurseCall) dir(ctx context.Context, m directories, at string) error {
 	}
 	ret, err := m.manageDirectory(ctx,
 		directoryArgs{Name: at, User: s.User, Group: s.Group, DirMode: s.DirMode, Makedirs: true,
-			AllowSymlink: true})
+			AllowSymlink: true, WinOwner: s.WinOwner, WinPerms: s.WinPerms, WinDenyPerms: s.WinDenyPerms,
+			WinInheritance: s.WinInheritance})
 	if err == nil {
 		s.merge(at, ret)
 	}
@@ -384,7 +389,9 @@ func (s *recurseCall) file(ctx context.Context, m directories, at, source string
 			User: s.User, Group: s.Group, Mode: s.FileMode, Template: s.Template, Makedirs: true,
 			Context: s.Context, Replace: s.Replace, Defaults: s.Defaults, Backup: s.Backup,
 			ShowChanges: true, Create: true, ContentsNewline: true, AllowEmpty: true,
-			EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs})
+			EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs,
+			WinOwner: s.WinOwner, WinPerms: s.WinPerms, WinDenyPerms: s.WinDenyPerms,
+			WinInheritance: s.WinInheritance})
 	if err == nil {
 		s.merge(at, ret)
 	}

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package paths
+
+// LineEnd ends the lines of text files on this system.
+const LineEnd = "\n"

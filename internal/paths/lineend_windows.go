@@ -1,0 +1,4 @@
+package paths
+
+// LineEnd ends the lines of text files on this system.
+const LineEnd = "\r\n"

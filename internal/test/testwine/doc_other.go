@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package testwine runs our programs for Windows under Wine on Linux, for tests.
+package testwine
