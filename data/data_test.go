@@ -224,6 +224,28 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
+// Python's copy.deepcopy keeps what is one object one.
+func TestDeepCopyKeepsSharing(t *testing.T) {
+	list, tuple, inner := []any{"x"}, data.Tuple{"y"}, data.NewMap("k", "v")
+	v := data.NewMap("a", list, "b", list, "c", data.Tuple{tuple, tuple}, "d", []any{inner, inner},
+		"e", []any{}, "f", data.Tuple{}, "g", (*data.Map)(nil), "h", []any{"x"})
+	c := data.DeepCopy(v).(*data.Map)
+	if data.Repr(c) != data.Repr(v) {
+		t.Errorf("got %s, want %s", data.Repr(c), data.Repr(v))
+	}
+	c.Value("a").([]any)[0] = "z"
+	c.Value("c").(data.Tuple)[0].(data.Tuple)[0] = "z"
+	c.Value("d").([]any)[1].(*data.Map).Set("k", "z")
+	if list[0] != "x" || tuple[0] != "y" || inner.Value("k") != "v" {
+		t.Errorf("the original has changed: %s", data.Repr(v))
+	}
+	want := "{'a': ['z'], 'b': ['z'], 'c': (('z',), ('z',)), 'd': [{'k': 'z'}, {'k': 'z'}], " +
+		"'e': [], 'f': (), 'g': {}, 'h': ['x']}"
+	if data.Repr(c) != want {
+		t.Errorf("got %s, want %s", data.Repr(c), want)
+	}
+}
+
 func TestVectorTraverse(t *testing.T) {
 	f := vectors.Load(t, "11-targets.json")
 	for _, c := range f.Section("traverse_dict_and_list") {

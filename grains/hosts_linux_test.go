@@ -17,7 +17,7 @@ import (
 
 var errNoProgram = errors.New("no such program")
 
-// TestHosts compares with the grains of Salt 3006.0 on hosts with these files and programs:
+// TestHosts compares with the grains of Salt 3006 on hosts with these files and programs:
 // testdata/hosts.
 func TestHosts(t *testing.T) {
 	files, err := filepath.Glob("testdata/hosts/*.json")
@@ -30,7 +30,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestManyHosts compares with Salt 3006.0 on hosts that differ only in their distribution or their
+// TestManyHosts compares with Salt 3006 on hosts that differ only in their distribution or their
 // hardware.
 func TestManyHosts(t *testing.T) {
 	for _, file := range []string{"distributions", "hardware"} {

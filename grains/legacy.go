@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// legacy completes the grains of distributions for which Salt does not use os-release alone
-// (salt/grains/core.py, _legacy_linux_distribution_data).
+// legacy completes the grains of the distribution as Salt does where Python has no module
+// lsb_release, which is so in all of Salt's own packages (salt/grains/core.py,
+// _legacy_linux_distribution_data).
 func (h *host) legacy(g *data.Map, release map[string]string) {
 	switch {
 	case strings.HasPrefix(strings.ToLower(g.Text("lsb_distrib_description")), "antergos"):
@@ -47,9 +48,28 @@ func (h *host) legacyNames(g *data.Map, d distro) {
 		}
 		g.Set("osrelease", strings.TrimSpace(version))
 	}
+	unwrapCodename(g)
 	g.Set("oscodename", first(strings.TrimSpace(g.Text("lsb_distrib_codename")), d.codename))
 	if strings.Contains(g.Text("oscodename"), "Red Hat") {
 		g.Set("oscodename", d.codename)
+	}
+}
+
+// unwrapCodename takes the code name out of the brackets around it, for distributions that have it
+// there.
+func unwrapCodename(g *data.Map) {
+	_, name, ok := strings.Cut(g.Text("lsb_distrib_codename"), "(")
+	if !ok {
+		return
+	}
+	name, _, _ = strings.Cut(name, ")")
+	switch os := g.Text("os"); {
+	case os == "AstraLinuxSE":
+		if words := strings.Fields(name); len(words) > 0 {
+			g.Set("lsb_distrib_codename", strings.ToLower(words[0]))
+		}
+	case strings.Contains(os, "Rocky"), strings.Contains(os, "AlmaLinux"):
+		g.Set("lsb_distrib_codename", name)
 	}
 }
 
@@ -76,6 +96,9 @@ func lsbFromRelease(g *data.Map, r map[string]string) {
 	g.Set("lsb_distrib_id", strings.TrimSpace(r["NAME"]))
 	if v, ok := r["VERSION_ID"]; ok {
 		g.Set("lsb_distrib_release", v)
+	}
+	if words := strings.Fields(r["PRETTY_NAME"]); r["ID"] == "mendel" && len(words) > 2 {
+		g.Set("lsb_distrib_release", words[2])
 	}
 	codename, ok := r["VERSION_CODENAME"]
 	if !ok {

@@ -71,11 +71,6 @@ func (h *host) distribution() *data.Map {
 			break
 		}
 	}
-	modern := []string{"almalinux", "astra", "debian", "linuxmint", "mendel", "pop",
-		"rocky", "ubuntu"}
-	if slices.Contains(modern, release["ID"]) {
-		return g
-	}
 	g.Delete("osrelease")
 	h.legacy(g, release)
 	return g

@@ -29,6 +29,9 @@ var leftOut = map[string]string{
 	"__suse_reserved_saltutil_states_support":  "not in Salt's own 3006.0",
 }
 
+// later names grains that Salt has on Debian and its like since 3006.5, later than the vectors.
+var later = []string{"lsb_distrib_id", "lsb_distrib_release", "lsb_distrib_codename"}
+
 // live names grains of the process that runs the test: their values are not those of the vectors.
 var live = []string{"cwd", "pid", "uid", "gid", "username", "groupname", "pythonversion"}
 
@@ -140,7 +143,7 @@ func TestVectorGrains(t *testing.T) {
 				compareGrain(t, name.(string), got, w.(*data.Map))
 			}
 			for name := range got.All() {
-				if !want.Has(name) {
+				if !want.Has(name) && !slices.Contains(later, name.(string)) {
 					t.Errorf("grain %s is not Salt's", name)
 				}
 			}
@@ -254,7 +257,9 @@ func TestVectorGrainsShapes(t *testing.T) {
 			}
 			got := collect(t, plainMinion(t, "g1", grainsFile))
 			if wire {
-				if d := cmp.Diff(withoutLeftOut(c.List("keys_in_output_order")), got.Keys()); d != "" {
+				names := got.Keys()
+				names = slices.DeleteFunc(names, func(n any) bool { return slices.Contains(later, n.(string)) })
+				if d := cmp.Diff(withoutLeftOut(c.List("keys_in_output_order")), names); d != "" {
 					t.Errorf("order (-Salt +ours):\n%s", d)
 				}
 			}

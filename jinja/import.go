@@ -10,8 +10,19 @@ import (
 
 // Import returns a copy of a value of package data in the form of templates: lists become *List. Go
 // maps with text as keys become dicts in the order of their keys. Other values, and a *List, are
-// returned as they are.
-func Import(v any) any {
+// returned as they are. A list or Map that occurs twice is also shared in the copy.
+func Import(v any) any { return (&importer{}).value(v) }
+
+// An importer holds the values made of collections by their identity, so that what is one object
+// stays one.
+type importer struct{ made map[any]any }
+
+type listID struct {
+	first *any
+	len   int
+}
+
+func (i *importer) value(v any) any {
 	switch v := v.(type) {
 	case int, int8, int16, int32, uint8, uint16, uint32:
 		return reflect.ValueOf(v).Convert(reflect.TypeFor[int64]()).Interface()
@@ -22,7 +33,7 @@ func Import(v any) any {
 	case *big.Int:
 		return normal(v)
 	case []any:
-		return &List{importItems(v)}
+		return i.list(v)
 	case []string:
 		l := &List{Items: make([]any, len(v))}
 		for i, s := range v {
@@ -30,37 +41,62 @@ func Import(v any) any {
 		}
 		return l
 	case data.Tuple:
-		return data.Tuple(importItems(v))
+		return data.Tuple(i.items(v))
 	case *data.Map:
-		return importMap(v)
+		return i.mapping(v)
 	case map[string]any:
 		m := &data.Map{}
 		for _, k := range sortedKeys(v) {
-			m.Set(k, Import(v[k]))
+			m.Set(k, i.value(v[k]))
 		}
 		return m
 	}
 	return v
 }
 
-func importItems(items []any) []any {
+func (i *importer) list(v []any) any {
+	if len(v) == 0 {
+		return &List{[]any{}}
+	}
+	id := listID{&v[0], len(v)}
+	if made, ok := i.made[id]; ok {
+		return made
+	}
+	l := &List{}
+	i.keep(id, l)
+	l.Items = i.items(v)
+	return l
+}
+
+func (i *importer) items(items []any) []any {
 	out := make([]any, len(items))
-	for i, v := range items {
-		out[i] = Import(v)
+	for at, v := range items {
+		out[at] = i.value(v)
 	}
 	return out
 }
 
-func importMap(m *data.Map) any {
+func (i *importer) keep(id, made any) {
+	if i.made == nil {
+		i.made = map[any]any{}
+	}
+	i.made[id] = made
+}
+
+func (i *importer) mapping(m *data.Map) any {
 	if m == nil {
 		return nil
 	}
+	if made, ok := i.made[m]; ok {
+		return made
+	}
 	out := m.Clone()
+	i.keep(m, out)
 	for k, v := range m.All() {
 		switch v.(type) {
 		case string, bool, nil, int64, float64:
 		default:
-			out.Set(k, Import(v))
+			out.Set(k, i.value(v))
 		}
 	}
 	return out

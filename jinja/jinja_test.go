@@ -41,7 +41,7 @@ func TestValuesOfTheProgramAreNotChanged(t *testing.T) {
 	list := []any{int64(1)}
 	m := data.NewMap("l", list, "n", data.NewMap("k", "v"), "t", data.Tuple{list})
 	mustRender(t, `{% do m.l.append(2) %}{% do m.n.update({"k": 3}) %}{% do m.t[0].append(4) %}{% do m.update({"z": 1}) %}{{ m }}`,
-		map[string]any{"m": m}, Options{}, "{'l': [1, 2], 'n': {'k': 3}, 't': ([1, 4],), 'z': 1}")
+		map[string]any{"m": m}, Options{}, "{'l': [1, 2, 4], 'n': {'k': 3}, 't': ([1, 2, 4],), 'z': 1}")
 	if want := "{'l': [1], 'n': {'k': 'v'}, 't': ([1],)}"; data.Repr(m) != want {
 		t.Errorf("the program's value became %s, want %s", data.Repr(m), want)
 	}

@@ -80,19 +80,19 @@ func setArguments(chunk Chunk, id any, arg *data.Map, names []any) []any {
 // expandNames returns one chunk for each name, or a single chunk if there are no names.
 func expandNames(chunk Chunk, fun any, names []any) []Chunk {
 	if len(names) == 0 {
-		live := Chunk{data.Clone(chunk.Map).(*data.Map)}
+		live := Chunk{data.DeepCopy(chunk.Map).(*data.Map)}
 		live.Set("fun", fun)
 		return []Chunk{live}
 	}
 	chunks := make([]Chunk, 0, len(names))
 	for i, entry := range names {
-		live := Chunk{data.Clone(chunk.Map).(*data.Map)}
+		live := Chunk{data.DeepCopy(chunk.Map).(*data.Map)}
 		if m, ok := entry.(*data.Map); ok && m.Len() > 0 {
 			name, overrides := m.At(0)
 			live.Set("name", name)
 			override(live, overrides)
 		} else {
-			live.Set("name", data.Clone(entry))
+			live.Set("name", data.DeepCopy(entry))
 		}
 		live.Set("name_order", int64(i+1))
 		live.Set("fun", fun)
@@ -106,7 +106,7 @@ func override(chunk Chunk, overrides any) {
 	list, _ := overrides.([]any)
 	for _, v := range list {
 		if args, ok := v.(*data.Map); ok {
-			chunk.Update(data.Clone(args).(*data.Map))
+			chunk.Update(data.DeepCopy(args).(*data.Map))
 		}
 	}
 }

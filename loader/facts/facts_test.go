@@ -90,3 +90,19 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// What is one list in the dictionary is one list in the result, as in Salt, but not that of the
+// dictionary.
+func TestFilterKeepsSharing(t *testing.T) {
+	list := []any{"amd64"}
+	v, err := facts.Filter{Table: data.NewMap("default", data.NewMap("a", list, "b", list)), Key: "os",
+		Of: data.NewMap(), Default: "default"}.Choose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := v.(*data.Map)
+	found.Value("a").([]any)[0] = "arm64"
+	if got := data.Repr(found); got != "{'a': ['arm64'], 'b': ['arm64']}" || list[0] != "amd64" {
+		t.Errorf("got %s, and %s in the dictionary", got, data.Repr(list))
+	}
+}

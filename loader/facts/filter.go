@@ -30,11 +30,11 @@ func (f Filter) Choose() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found = data.Clone(found); found == nil {
+	if found = data.DeepCopy(found); found == nil {
 		if !data.Hashable(f.Default) {
 			return nil, loader.TypeError("unhashable type: '%s'", loader.TypeName(f.Default))
 		}
-		found = data.Clone(table.Value(f.Default))
+		found = data.DeepCopy(table.Value(f.Default))
 	}
 	found, err = overBase(table, f.Base, found)
 	if err != nil || !data.Truth(f.Merge) {
@@ -93,7 +93,7 @@ func overBase(table *data.Map, base, found any) (any, error) {
 	if !data.Truth(base) || !data.Hashable(base) || !table.Has(base) {
 		return found, nil
 	}
-	entry := data.Clone(table.Value(base))
+	entry := data.DeepCopy(table.Value(base))
 	if found == nil {
 		return entry, nil
 	}
@@ -119,7 +119,7 @@ func mergeMaps(m, from *data.Map) {
 			mergeMaps(old, sub)
 			continue
 		}
-		m.Set(k, data.Clone(v))
+		m.Set(k, data.DeepCopy(v))
 	}
 }
 

@@ -98,6 +98,22 @@ func (h *host) tree() string {
 	return b.String()
 }
 
+// A rendered file that check_cmd refuses leaves nothing in the temporary directory, as in Salt.
+func TestRefusedTemporaries(t *testing.T) {
+	h, tmp := newHost(t), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	h.write("f", "a\n")
+	ret := h.run("managed", false, "name", h.at("f"), "source", "salt://t.conf", "template", "jinja",
+		"context", data.NewMap("who", "you"), "check_cmd", "grep -q me")
+	if ret.Value("result") != false || ret.Value("comment") != "check_cmd execution failed" {
+		t.Errorf("%s", data.Repr(ret))
+	}
+	left, err := os.ReadDir(tmp)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 // First test mode writes nothing, then the state makes the announced changes, then nothing is left
 // to do.
 func TestThrice(t *testing.T) {

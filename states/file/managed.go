@@ -458,6 +458,9 @@ func (m contents) apply(ctx context.Context, a managedArgs, keep bool) (*data.Ma
 			defer os.Remove(temp)
 		}
 		if err != nil || failed != nil {
+			if isTemporary(file) {
+				_ = os.Remove(file.(string)) // no second use follows
+			}
 			return failed, err
 		}
 	}
@@ -514,8 +517,8 @@ func (m contents) checked(
 		}
 	}
 	// the first of two uses removes it
-	if text, ok := file.(string); ok && strings.Contains(filepath.Base(text), "__salt.tmp.") {
-		second, err := copyFile(text)
+	if isTemporary(file) {
+		second, err := copyFile(file.(string))
 		if err != nil {
 			return temp, nil, err
 		}
@@ -536,6 +539,13 @@ func (m contents) checked(
 	failed = change.Unchanged(a.Name, "")
 	failed.Update(outcome)
 	return temp, failed, nil
+}
+
+// isTemporary reports whether a source is a file that file.get_managed made, and that
+// file.manage_file removes.
+func isTemporary(file any) bool {
+	path, ok := file.(string)
+	return ok && strings.Contains(filepath.Base(path), "__salt.tmp.")
 }
 
 // copyFile copies a file to a new temporary file. Its name is unpredictable and only the owner can
