@@ -30,8 +30,10 @@ const maxStdin = 16 << 20
 
 // readLine reads the arguments and the Saltfile, and does not check the meaning of options yet. The
 // error is an *Exit, except for read errors.
-func readLine(name string, in Invocation) (*Line, error) {
-	p := programs()[name](in.Env)
+//
+// The table is passed as a function, not by name, so that a program links no other program's table.
+func readLine(table func(environ) *program, in Invocation) (*Line, error) {
+	p := table(in.Env)
 	l := &Line{in: in, program: p, values: &data.Map{}, given: map[string]bool{}}
 	for _, o := range p.options() {
 		if o.dest != "" {

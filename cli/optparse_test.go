@@ -376,3 +376,18 @@ func BenchmarkParseSalt(b *testing.B) {
 		}
 	}
 }
+
+// programs returns the table of a program by its name.
+func programs() map[string]func(environ) *program {
+	return map[string]func(environ) *program{
+		"salt":        saltProgram,
+		"salt-key":    keyProgram,
+		"salt-call":   callProgram,
+		"salt-run":    runProgram,
+		"salt-cp":     cpProgram,
+		"salt-master": masterProgram,
+		"salt-minion": minionProgram,
+		"salt-syndic": syndicProgram,
+		"salt-api":    apiProgram,
+	}
+}

@@ -12,8 +12,8 @@ import (
 
 // parse reads the part of a command line that all programs share. The caller fills its struct when
 // the values are final.
-func parse(name string, in Invocation) (*Line, error) {
-	l, err := readLine(name, in)
+func parse(table func(environ) *program, in Invocation) (*Line, error) {
+	l, err := readLine(table, in)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func parse(name string, in Invocation) (*Line, error) {
 // ParseSalt reads the command line of salt. The error is an *Exit for a wrong one, for --help and
 // the like.
 func ParseSalt(in Invocation) (*SaltOptions, error) {
-	l, err := parse("salt", in)
+	l, err := parse(saltProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (l *Line) targetKind() (string, error) {
 // ParseKey reads the command line of salt-key, as ParseSalt does. With --gen-keys and an unreadable
 // configuration, the directory for the keys is used as the configuration directory.
 func ParseKey(in Invocation) (*KeyOptions, error) {
-	l, err := readLine("salt-key", in)
+	l, err := readLine(keyProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 
 // ParseCall reads the command line of salt-call, as ParseSalt does.
 func ParseCall(in Invocation) (*CallOptions, error) {
-	l, err := parse("salt-call", in)
+	l, err := parse(callProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func firstCall(args []string) Call {
 // ParseRun reads the command line of salt-run, as ParseSalt does. Only the form of the job ID is
 // checked.
 func ParseRun(in Invocation) (*RunOptions, error) {
-	l, err := parse("salt-run", in)
+	l, err := parse(runProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func ParseRun(in Invocation) (*RunOptions, error) {
 
 // ParseCp reads the command line of salt-cp, as ParseSalt does.
 func ParseCp(in Invocation) (*CpOptions, error) {
-	l, err := parse("salt-cp", in)
+	l, err := parse(cpProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +364,7 @@ func (l *Line) realPath(path string) string {
 
 // ParseMaster reads the command line of salt-master, as ParseSalt does.
 func ParseMaster(in Invocation) (*MasterOptions, error) {
-	l, err := parse("salt-master", in)
+	l, err := parse(masterProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +376,7 @@ func ParseMaster(in Invocation) (*MasterOptions, error) {
 
 // ParseMinion reads the command line of salt-minion, as ParseSalt does.
 func ParseMinion(in Invocation) (*MinionOptions, error) {
-	l, err := parse("salt-minion", in)
+	l, err := parse(minionProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +396,7 @@ func (l *Line) noArguments() error {
 
 // ParseSyndic reads the command line of salt-syndic, as ParseSalt does.
 func ParseSyndic(in Invocation) (*SyndicOptions, error) {
-	l, err := parse("salt-syndic", in)
+	l, err := parse(syndicProgram, in)
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +408,7 @@ func ParseSyndic(in Invocation) (*SyndicOptions, error) {
 
 // ParseAPI reads the command line of salt-api, as ParseSalt does.
 func ParseAPI(in Invocation) (*APIOptions, error) {
-	l, err := parse("salt-api", in)
+	l, err := parse(apiProgram, in)
 	if err != nil {
 		return nil, err
 	}

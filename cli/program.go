@@ -98,21 +98,6 @@ func (p *program) fail(format string, args ...any) *Exit {
 		p.name, message)}
 }
 
-// programs returns the table of a program by its name.
-func programs() map[string]func(environ) *program {
-	return map[string]func(environ) *program{
-		"salt":        saltProgram,
-		"salt-key":    keyProgram,
-		"salt-call":   callProgram,
-		"salt-run":    runProgram,
-		"salt-cp":     cpProgram,
-		"salt-master": masterProgram,
-		"salt-minion": minionProgram,
-		"salt-syndic": syndicProgram,
-		"salt-api":    apiProgram,
-	}
-}
-
 // hardCrash returns the text in SALT_HARD_CRASH, or false if there is none, as in
 // salt/utils/parsers.py.
 func hardCrash(env environ) any {

@@ -64,21 +64,15 @@ type catalogue struct {
 
 //go:generate go test -run ^TestTable$ -update
 
-// known returns the catalogue. It is built once from the table generated from options.yaml, and
+// known returns the catalogue. It is indexed once, from the table generated from options.yaml, and
 // never changed.
 var known = sync.OnceValue(func() *catalogue {
-	table := optionTable()
-	c := &catalogue{options: make([]option, 0, len(table)), index: make(map[string]int, len(table))}
-	for _, o := range table {
-		c.add(o)
+	c := &catalogue{options: optionTable, index: make(map[string]int, len(optionTable))}
+	for i := range optionTable {
+		c.index[optionTable[i].name] = i
 	}
 	return c
 })
-
-func (c *catalogue) add(o option) {
-	c.index[o.name] = len(c.options)
-	c.options = append(c.options, o)
-}
 
 func (c *catalogue) find(name string) (option, bool) {
 	i, ok := c.index[name]

@@ -165,7 +165,9 @@ const generated = "// Code generated from options.yaml by go generate. DO NOT ED
 // writeTable returns the Go text of the table of options.
 func writeTable(list []entry, o others) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(generated + "import \"github.com/brineproject/brine/data\"\n\nfunc optionTable() []option {\n\treturn []option{\n")
+	b.WriteString(generated + "import \"github.com/brineproject/brine/data\"\n\n" +
+		"// optionTable is a variable, because a function that returned it would be twice as large.\n" +
+		"var optionTable = []option{\n")
 	for _, e := range list {
 		fmt.Fprintf(&b, "{name: %q, kinds: %s", e.name, literalWords(e.kinds))
 		if e.why != "" {
@@ -184,7 +186,7 @@ func writeTable(list []entry, o others) ([]byte, error) {
 	for _, name := range o.unread {
 		fmt.Fprintf(&b, "{name: %q, why: \"only plug-ins and programs of Salt read it\"},\n", name)
 	}
-	b.WriteString("}\n}\n")
+	b.WriteString("}\n")
 	return format.Source(b.Bytes())
 }
 

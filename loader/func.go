@@ -101,13 +101,16 @@ type Plain interface {
 // documentation is the doc comment of fn, found in the plug-in's Docs. Errors in A's tags are
 // reported by the registry that loads the function.
 func F[A, R any](name string, fn func(context.Context, A) (R, error)) *Function {
-	return newFunction(name, reflect.ValueOf(fn), reflect.TypeFor[A]())
+	return newFunction(name, fn)
 }
 
-// newFunction returns the function fn, whose parameters are the fields of the struct type args. It
-// is not generic and calls fn by reflection, so that its code exists only once in a program and not
-// once per function.
-func newFunction(name string, fn reflect.Value, args reflect.Type) *Function {
+// newFunction returns a function that calls anyFn, a func(context.Context, A) (R, error). It is not
+// generic and calls anyFn by reflection, so that its code exists only once in a program and not once
+// per function. For the same reason F does nothing else: each generic function that it called would
+// put its name with all fields of A into the program.
+func newFunction(name string, anyFn any) *Function {
+	fn := reflect.ValueOf(anyFn)
+	args := fn.Type().In(1)
 	shape, err := shapeOf(args)
 	f := &Function{spec: shape.spec, err: err}
 	f.spec.Name, f.spec.Source = name, sourceOf(fn)
