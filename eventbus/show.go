@@ -69,11 +69,7 @@ func toJSON(body *data.Map, pretty bool) (string, error) {
 	if !pretty {
 		return output.JSON(body)
 	}
-	o, err := output.New("json", output.Options{Indent: "pretty"})
-	if err != nil {
-		return "", err
-	}
-	return o.Format(body)
+	return output.IndentedJSON(output.Options{Indent: "pretty"}).Format(body)
 }
 
 // tagMatcher returns a matcher for a glob or regular expression (salt/utils/stringutils.py,

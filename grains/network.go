@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/brineproject/brine/data"
@@ -74,7 +75,7 @@ func (n *network) all(keep func(netip.Addr) bool) []netip.Addr {
 			}
 		}
 	}
-	slices.SortFunc(list, netip.Addr.Compare)
+	sort.Slice(list, func(i, j int) bool { return list[i].Less(list[j]) })
 	return slices.Compact(list)
 }
 

@@ -63,11 +63,7 @@ func ExecutionInfo(message string, info any) error {
 
 // detailed returns a message with details below it.
 func detailed(message string, info any) (string, error) {
-	nested, err := output.New("nested", output.Options{Indent: output.NoIndent{}})
-	if err != nil {
-		return "", err
-	}
-	text, err := nested.Format(info)
+	text, err := output.Nested(output.Options{Indent: output.NoIndent{}}).Format(info)
 	if err != nil {
 		return "", fmt.Errorf("print details of %q: %w", message, err)
 	}

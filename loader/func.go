@@ -2,6 +2,8 @@ package loader
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/brineproject/brine/data"
@@ -96,34 +98,50 @@ type Plain interface {
 	Plain() any
 }
 
-// F returns fn as a function with the given name, the one after the module's dot. The fields of the
-// struct A are the parameters and R is the type of the result; see the package comment. Its
-// documentation is the doc comment of fn, found in the plug-in's Docs. Errors in A's tags are
-// reported by the registry that loads the function.
-func F[A, R any](name string, fn func(context.Context, A) (R, error)) *Function {
-	return newFunction(name, fn)
-}
-
-// newFunction returns a function that calls anyFn, a func(context.Context, A) (R, error). It is not
-// generic and calls anyFn by reflection, so that its code exists only once in a program and not once
-// per function. For the same reason F does nothing else: each generic function that it called would
-// put its name with all fields of A into the program.
-func newFunction(name string, anyFn any) *Function {
-	fn := reflect.ValueOf(anyFn)
-	args := fn.Type().In(1)
+// F returns fn, a func(context.Context, A) (R, error), as a function with the given name, the one
+// after the module's dot. The fields of the struct A are the parameters and R is the type of the
+// result; see the package comment. Its documentation is the doc comment of fn, found in the plug-in's
+// Docs. Errors in fn's type and in A's tags are reported by the registry that loads the function.
+//
+// F is not generic: the name of each instance would contain all fields of A, and a program has
+// thousands of instances.
+func F(name string, fn any) *Function {
+	v := reflect.ValueOf(fn)
+	f := &Function{spec: Spec{Name: name}}
+	if f.err = checkType(v); f.err != nil {
+		return f
+	}
+	args := v.Type().In(1)
 	shape, err := shapeOf(args)
-	f := &Function{spec: shape.spec, err: err}
-	f.spec.Name, f.spec.Source = name, sourceOf(fn)
+	f.spec, f.err = shape.spec, err
+	f.spec.Name, f.spec.Source = name, sourceOf(v)
 	f.call = func(ctx context.Context, b *Bound) (any, error) {
 		a := reflect.New(args).Elem()
 		if err := shape.fill(a, b); err != nil {
 			return nil, err
 		}
-		out := fn.Call([]reflect.Value{reflect.ValueOf(ctx), a})
+		out := v.Call([]reflect.Value{reflect.ValueOf(ctx), a})
 		err, _ := out[1].Interface().(error)
 		return plain(out[0]), err
 	}
 	return f
+}
+
+// checkType returns an error unless fn is a function with a context and one more argument, and with
+// a result and an error.
+func checkType(fn reflect.Value) error {
+	if fn.Kind() != reflect.Func {
+		return fmt.Errorf("a %s in place of a function", fn.Kind())
+	}
+	t := fn.Type()
+	if t.NumIn() != 2 || t.NumOut() != 2 || t.In(0) != reflect.TypeFor[context.Context]() ||
+		t.Out(1) != reflect.TypeFor[error]() || t.IsVariadic() {
+		return fmt.Errorf("%s is not a func(context.Context, A) (R, error)", t)
+	}
+	if fn.IsNil() {
+		return errors.New("the function is nil")
+	}
+	return nil
 }
 
 // plain returns the result of a function as a value of package data.

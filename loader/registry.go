@@ -17,7 +17,8 @@ type Registry struct {
 	mu      sync.RWMutex
 	env     *Env
 	plugins []Plugin
-	source  Source // may be nil
+	source  Source  // may be nil
+	groups  []Group // left out of this build
 	modules *moduleSet
 }
 
@@ -40,7 +41,7 @@ func (r *Registry) With(env *Env) *Registry {
 	next := &Registry{env: &own}
 	if r != nil {
 		r.mu.RLock()
-		next.plugins, next.source = r.plugins, r.source
+		next.plugins, next.source, next.groups = r.plugins, r.source, r.groups
 		r.mu.RUnlock()
 	}
 	next.complete()
@@ -212,14 +213,18 @@ func (r *Registry) MissingText(fun string) string {
 }
 
 // Refusal returns the reason why the module of a function does not work on this host, and whether
-// there is such a module.
+// there is such a module, in this build or in one with more build tags.
 func (r *Registry) Refusal(fun string) (reason string, refused bool) {
 	module, _, _ := strings.Cut(fun, ".")
 	s := r.current()
 	if s.module(module) != nil {
 		return "", false
 	}
-	return s.refusal(module)
+	if reason, refused = s.refusal(module); refused {
+		return reason, true
+	}
+	reason = r.leftOut(module)
+	return reason, reason != ""
 }
 
 // failure returns the panic of the factory of fun's module, or "".

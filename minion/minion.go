@@ -65,6 +65,8 @@ type Options struct {
 	Beacons   []loader.Plugin
 	SDB       []loader.Plugin         // drivers of sdb
 	Engines   map[string]engines.Make // by their names in the option engines
+	// the groups of execution modules and of states, for the errors about those that are left out
+	Groups, StateGroups []loader.Group
 	// the outputters, which users' own plug-ins may call; only used with Own
 	Outputters []loader.Plugin
 	// Own returns the source of users' own plug-ins of a kind; listed are the plug-ins of that kind
@@ -262,6 +264,8 @@ func (m *Minion) fillRegistries() (err error) {
 	if m.states, err = loader.NewRegistry(m.funcs.Env(), m.opts.States); err != nil {
 		return err
 	}
+	m.funcs.LeftOut(m.opts.Groups)
+	m.states.LeftOut(m.opts.StateGroups)
 	m.env.Registries["states"] = m.states
 	if m.env.Registries["beacons"], err = loader.NewRegistry(m.funcs.Env(), m.opts.Beacons); err != nil {
 		return err

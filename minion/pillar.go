@@ -9,15 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/version"
 )
-
-// errCompiling is returned if a pillar template requests a fresh pillar, which would need that
-// template itself.
-var errCompiling = errors.New("the pillar is being compiled and is not available to its own templates")
-
-type compilingKey struct{}
 
 // compilesPillar reports whether the minion compiles its own pillar (salt/pillar/__init__.py,
 // get_pillar).
@@ -38,29 +30,6 @@ func (m *Minion) compilePillar(ctx context.Context, q loader.PillarQuery) (*data
 		return nil, errors.New("there is no master to ask for the pillar")
 	}
 	return m.active()[0].askPillar(ctx, q)
-}
-
-// compileLocally compiles the pillar from pillar_roots and ext_pillar of the minion's own options.
-// Templates see known as pillar.
-func (m *Minion) compileLocally(
-	ctx context.Context, q loader.PillarQuery, known *data.Map,
-) (*data.Map, error) {
-	if ctx.Value(compilingKey{}) != nil {
-		return nil, errCompiling
-	}
-	o := pillar.Options{Opts: m.settings.saltOptions(), Sources: m.opts.Sources,
-		Version: version.Salt(), Log: m.log}
-	o.Engine = pillar.EnginesOf(m.env, m.funcs, m.opts.Render.Renderers)
-	o.Own = m.env.Registry("pillar")
-	c, err := pillar.New(o)
-	if err != nil {
-		return nil, err
-	}
-	return c.Compile(context.WithValue(ctx, compilingKey{}, true), pillar.Request{
-		ID: m.cfg.ID, Grains: m.Grains(), SaltEnv: q.SaltEnv, PillarEnv: q.PillarEnv,
-		Override: q.Override, Demand: q.External,
-		Known: known,
-	})
 }
 
 // defaultPillarQuery returns the query for the pillar environment set in the minion's options.

@@ -1,5 +1,6 @@
 // Package modules lists the execution modules that are built into a program. The build tag small
-// leaves out the modules that a small device can do without.
+// leaves out groups of modules that a small device may do without; a further tag for each group
+// brings it back.
 package modules
 
 import (
@@ -13,7 +14,8 @@ func Brought() render.Brought {
 	return render.Brought{Renderers: stdrender.Renderers(), Files: files()}
 }
 
-// Plugins returns the modules, in the order in which providers of one name are tried.
+// Plugins returns the modules, in the order in which providers of one name are tried: those of
+// single distributions first.
 func Plugins(b render.Brought) []loader.Plugin {
-	return append(core(b), extra(b)...)
+	return append(extra(), core(b)...)
 }

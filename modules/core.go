@@ -1,39 +1,29 @@
 package modules
 
 import (
-	_ "embed"
-
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/apkpkg"
-	"github.com/brineproject/brine/modules/aptpkg"
-	"github.com/brineproject/brine/modules/aptsources"
 	"github.com/brineproject/brine/modules/beacons"
 	"github.com/brineproject/brine/modules/cmd"
 	"github.com/brineproject/brine/modules/config"
 	"github.com/brineproject/brine/modules/cp"
 	"github.com/brineproject/brine/modules/cron"
 	"github.com/brineproject/brine/modules/data"
-	"github.com/brineproject/brine/modules/debconf"
-	"github.com/brineproject/brine/modules/debianservice"
 	"github.com/brineproject/brine/modules/defaults"
-	"github.com/brineproject/brine/modules/dpkg"
 	"github.com/brineproject/brine/modules/event"
 	"github.com/brineproject/brine/modules/file"
-	"github.com/brineproject/brine/modules/gentooservice"
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/hosts"
 	"github.com/brineproject/brine/modules/ini"
-	"github.com/brineproject/brine/modules/iptables"
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/key"
-	"github.com/brineproject/brine/modules/kmod"
 	"github.com/brineproject/brine/modules/linuxservice"
 	"github.com/brineproject/brine/modules/locale"
 	"github.com/brineproject/brine/modules/log"
 	"github.com/brineproject/brine/modules/match"
 	"github.com/brineproject/brine/modules/mine"
 	"github.com/brineproject/brine/modules/mount"
+	"github.com/brineproject/brine/modules/network"
 	"github.com/brineproject/brine/modules/pillar"
 	"github.com/brineproject/brine/modules/pkgresource"
 	"github.com/brineproject/brine/modules/publish"
@@ -46,6 +36,7 @@ import (
 	"github.com/brineproject/brine/modules/slsutil"
 	"github.com/brineproject/brine/modules/ssh"
 	"github.com/brineproject/brine/modules/state"
+	"github.com/brineproject/brine/modules/status"
 	"github.com/brineproject/brine/modules/sys"
 	"github.com/brineproject/brine/modules/sysctl"
 	"github.com/brineproject/brine/modules/system"
@@ -58,44 +49,31 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen core.go
 
-// coreDocs documents the functions of the plug-ins below.
-//
-//go:embed core.txt.gz
-var coreDocs string
-
 // core returns the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
-		apkpkg.Plugin(),
-		aptpkg.Plugin(),
-		aptsources.Plugin(),
 		beacons.Plugin(),
 		cmd.Plugin(b),
 		config.Plugin(),
 		cp.Plugin(b),
 		cron.Plugin(),
 		data.Plugin(),
-		debconf.Plugin(),
-		debianservice.Plugin(),
 		defaults.Plugin(),
-		dpkg.Plugin(),
 		event.Plugin(),
 		file.Plugin(b),
-		gentooservice.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
 		hosts.Plugin(),
 		ini.Plugin(),
-		iptables.Plugin(),
 		jinja.Plugin(b),
 		key.Plugin(),
-		kmod.Plugin(),
 		linuxservice.Plugin(),
 		locale.Plugin(),
 		log.Plugin(),
 		match.Plugin(),
 		mine.Plugin(),
 		mount.Plugin(),
+		network.Plugin(),
 		pillar.Plugin(b),
 		pkgresource.Plugin(),
 		publish.Plugin(),
@@ -108,6 +86,7 @@ func core(b render.Brought) []loader.Plugin {
 		slsutil.Plugin(b),
 		ssh.Plugin(),
 		state.Plugin(b),
+		status.Plugin(),
 		sys.Plugin(names(b.Renderers)...),
 		sysctl.Plugin(),
 		system.Plugin(),

@@ -1,177 +1,67 @@
-//go:build !small
-
 package modules
 
-import (
-	_ "embed"
-
-	"github.com/brineproject/brine/fileclient"
-	"github.com/brineproject/brine/fileclient/stores"
-	"github.com/brineproject/brine/fileclient/web"
-	"github.com/brineproject/brine/fileserver"
-	"github.com/brineproject/brine/fileserver/roots"
-	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/modules/acl"
-	"github.com/brineproject/brine/modules/aliases"
-	"github.com/brineproject/brine/modules/alternatives"
-	"github.com/brineproject/brine/modules/apache"
-	"github.com/brineproject/brine/modules/archive"
-	"github.com/brineproject/brine/modules/at"
-	"github.com/brineproject/brine/modules/augeas"
-	"github.com/brineproject/brine/modules/composer"
-	"github.com/brineproject/brine/modules/debianip"
-	"github.com/brineproject/brine/modules/dig"
-	"github.com/brineproject/brine/modules/disk"
-	"github.com/brineproject/brine/modules/django"
-	"github.com/brineproject/brine/modules/dnsutil"
-	"github.com/brineproject/brine/modules/docker"
-	"github.com/brineproject/brine/modules/dockercompose"
-	"github.com/brineproject/brine/modules/environ"
-	"github.com/brineproject/brine/modules/firewalld"
-	"github.com/brineproject/brine/modules/gem"
-	"github.com/brineproject/brine/modules/git"
-	"github.com/brineproject/brine/modules/glusterfs"
-	"github.com/brineproject/brine/modules/gpg"
-	"github.com/brineproject/brine/modules/hashutil"
-	"github.com/brineproject/brine/modules/http"
-	"github.com/brineproject/brine/modules/incron"
-	"github.com/brineproject/brine/modules/ipset"
-	"github.com/brineproject/brine/modules/kernelpkg"
-	"github.com/brineproject/brine/modules/keyboard"
-	"github.com/brineproject/brine/modules/logrotate"
-	"github.com/brineproject/brine/modules/lvm"
-	"github.com/brineproject/brine/modules/mysql"
-	"github.com/brineproject/brine/modules/network"
-	"github.com/brineproject/brine/modules/nfs3"
-	"github.com/brineproject/brine/modules/nftables"
-	"github.com/brineproject/brine/modules/nginx"
-	"github.com/brineproject/brine/modules/npm"
-	"github.com/brineproject/brine/modules/pacmanpkg"
-	"github.com/brineproject/brine/modules/partition"
-	"github.com/brineproject/brine/modules/pdbedit"
-	"github.com/brineproject/brine/modules/pecl"
-	"github.com/brineproject/brine/modules/pip"
-	"github.com/brineproject/brine/modules/postgres"
-	"github.com/brineproject/brine/modules/ps"
-	"github.com/brineproject/brine/modules/pyenv"
-	"github.com/brineproject/brine/modules/quota"
-	"github.com/brineproject/brine/modules/rabbitmq"
-	"github.com/brineproject/brine/modules/raid"
-	"github.com/brineproject/brine/modules/random"
-	"github.com/brineproject/brine/modules/rbenv"
-	"github.com/brineproject/brine/modules/rhip"
-	"github.com/brineproject/brine/modules/rpm"
-	"github.com/brineproject/brine/modules/rvm"
-	"github.com/brineproject/brine/modules/selinux"
-	"github.com/brineproject/brine/modules/slack"
-	"github.com/brineproject/brine/modules/smtp"
-	"github.com/brineproject/brine/modules/status"
-	"github.com/brineproject/brine/modules/supervisord"
-	"github.com/brineproject/brine/modules/suseip"
-	"github.com/brineproject/brine/modules/sysfs"
-	"github.com/brineproject/brine/modules/temp"
-	"github.com/brineproject/brine/modules/tls"
-	"github.com/brineproject/brine/modules/tuned"
-	"github.com/brineproject/brine/modules/udev"
-	"github.com/brineproject/brine/modules/vault"
-	"github.com/brineproject/brine/modules/virtualenv"
-	"github.com/brineproject/brine/modules/webutil"
-	"github.com/brineproject/brine/modules/x509"
-	"github.com/brineproject/brine/modules/x509v2"
-	"github.com/brineproject/brine/modules/xfs"
-	"github.com/brineproject/brine/modules/yumpkg"
-	"github.com/brineproject/brine/modules/zypperpkg"
-	"github.com/brineproject/brine/render"
-)
+import "github.com/brineproject/brine/loader"
 
 //go:generate go run github.com/brineproject/brine/internal/docgen extra.go
 
-// extraDocs documents the functions of the plug-ins below.
-//
-//go:embed extra.txt.gz
-var extraDocs string
-
-// extra returns the modules that a small build leaves out.
-func extra(render.Brought) []loader.Plugin {
-	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
-		acl.Plugin(),
-		aliases.Plugin(),
-		alternatives.Plugin(),
-		apache.Plugin(),
-		archive.Plugin(),
-		at.Plugin(),
-		augeas.Plugin(),
-		composer.Plugin(),
-		debianip.Plugin(),
-		dig.Plugin(),
-		disk.Plugin(),
-		dnsutil.Plugin(),
-		django.Plugin(),
-		docker.Plugin(),
-		docker.Swarm(),
-		dockercompose.Plugin(),
-		environ.Plugin(),
-		firewalld.Plugin(),
-		gem.Plugin(),
-		git.Plugin(),
-		glusterfs.Plugin(),
-		gpg.Plugin(),
-		hashutil.Plugin(),
-		http.Plugin(),
-		incron.Plugin(),
-		ipset.Plugin(),
-		kernelpkg.Apt(),
-		kernelpkg.Yum(),
-		keyboard.Plugin(),
-		logrotate.Plugin(),
-		lvm.Plugin(),
-		mysql.Plugin(),
-		network.Plugin(),
-		nfs3.Plugin(),
-		nftables.Plugin(),
-		nginx.Plugin(),
-		npm.Plugin(),
-		pacmanpkg.Plugin(),
-		partition.Plugin(),
-		pdbedit.Plugin(),
-		pecl.Plugin(),
-		pip.Plugin(),
-		postgres.Plugin(),
-		ps.Plugin(),
-		pyenv.Plugin(),
-		quota.Plugin(),
-		rabbitmq.Plugin(),
-		raid.Plugin(),
-		random.Plugin(),
-		rbenv.Plugin(),
-		rhip.Plugin(),
-		rpm.Plugin(),
-		rvm.Plugin(),
-		selinux.Plugin(),
-		slack.Plugin(),
-		smtp.Plugin(),
-		status.Plugin(),
-		suseip.Plugin(),
-		supervisord.Plugin(),
-		sysfs.Plugin(),
-		temp.Plugin(),
-		tls.Plugin(),
-		tuned.Plugin(),
-		udev.Plugin(),
-		vault.Plugin(),
-		virtualenv.Plugin(),
-		webutil.Plugin(),
-		x509.Plugin(),
-		x509v2.Plugin(),
-		xfs.Plugin(),
-		yumpkg.Plugin(),
-		zypperpkg.Plugin(),
-	})
+// Groups returns the groups of modules that a small build leaves out unless it has their build tag, and
+// those that it has unless its tags contain no and the name of the group. Names that every build
+// provides, such as pkg, are not listed.
+func Groups() []loader.Group {
+	var g full
+	return []loader.Group{
+		{Tag: "alpine", Names: "", Kept: true, Plugins: g.alpine()},
+		{Tag: "archive", Names: "archive", Kept: true, Plugins: g.archive()},
+		{Tag: "archlinux", Names: "", Kept: true, Plugins: g.archlinux()},
+		{Tag: "databases", Names: "mysql postgres rabbitmq", Plugins: g.databases()},
+		{Tag: "debian", Names: "debconf", Kept: true, Plugins: g.debian()},
+		{Tag: "distro", Names: "alternatives ip kernelpkg", Plugins: g.distro()},
+		{Tag: "docker", Names: "docker dockercompose dockerng moby swarm", Plugins: g.docker()},
+		{Tag: "firewall", Names: "firewalld ipset iptables nftables", Plugins: g.firewall()},
+		{Tag: "git", Names: "git", Kept: true, Plugins: g.git()},
+		{Tag: "hardware", Names: "disk glusterfs keyboard kmod lvm nfs3 partition quota raid sysfs tuned udev xfs", Plugins: g.hardware()},
+		{Tag: "languages", Names: "composer django gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
+		{Tag: "monitoring", Names: "ps", Plugins: g.monitoring()},
+		{Tag: "redhat", Names: "", Kept: true, Plugins: g.redhat()},
+		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
+		{Tag: "services", Names: "aliases apache at augeas environ hashutil incron logrotate nginx pdbedit random supervisord temp", Plugins: g.services()},
+		{Tag: "vault", Names: "vault", Plugins: g.vault()},
+		{Tag: "web", Names: "dig dnsutil http slack smtp webutil", Plugins: g.web()},
+		{Tag: "x509", Names: "tls x509", Plugins: g.x509()},
+	}
 }
 
-// files returns what the file client has in addition to the master's protocol. In a small build it
-// has nothing more.
-func files() fileclient.Brought {
-	return fileclient.Brought{Fetchers: web.Fetchers, Stores: stores.Fetchers,
-		Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
+// left has a method for each group, which returns nothing. The file extra_GROUP.go, which the
+// group's build tag selects, hides the method by one of full.
+type left struct{}
+
+func (left) alpine() []loader.Plugin     { return nil }
+func (left) archive() []loader.Plugin    { return nil }
+func (left) archlinux() []loader.Plugin  { return nil }
+func (left) databases() []loader.Plugin  { return nil }
+func (left) debian() []loader.Plugin     { return nil }
+func (left) distro() []loader.Plugin     { return nil }
+func (left) docker() []loader.Plugin     { return nil }
+func (left) firewall() []loader.Plugin   { return nil }
+func (left) git() []loader.Plugin        { return nil }
+func (left) hardware() []loader.Plugin   { return nil }
+func (left) languages() []loader.Plugin  { return nil }
+func (left) monitoring() []loader.Plugin { return nil }
+func (left) redhat() []loader.Plugin     { return nil }
+func (left) security() []loader.Plugin   { return nil }
+func (left) services() []loader.Plugin   { return nil }
+func (left) vault() []loader.Plugin      { return nil }
+func (left) web() []loader.Plugin        { return nil }
+func (left) x509() []loader.Plugin       { return nil }
+
+// full has the methods of the groups that this build has, and those of left for the others.
+type full struct{ left }
+
+// extra returns the modules of the groups that this build has.
+func extra() []loader.Plugin {
+	var list []loader.Plugin
+	for _, g := range Groups() {
+		list = append(list, g.Plugins...)
+	}
+	return loader.NewDocs(extraDocs).Document(list)
 }

@@ -140,6 +140,16 @@ func New(name string, o Options) (Outputter, error) {
 	return newNested(o), &UnknownError{name}
 }
 
+// Nested returns the outputter nested. A program that uses only this function, Pretty and
+// IndentedJSON does not contain the other outputters, all of which New refers to.
+func Nested(o Options) Outputter { return newNested(o) }
+
+// Pretty returns the outputter pprint.
+func Pretty(o Options) Outputter { return newPretty(o) }
+
+// IndentedJSON returns the outputter json.
+func IndentedJSON(o Options) Outputter { return newJSON(o) }
+
 // Names returns the names of all outputters, in no order.
 func Names() []string {
 	var names []string

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -113,7 +114,7 @@ func (c *course) remember(s span) {
 		return
 	}
 	c.lived = append(c.lived, s)
-	slices.SortFunc(c.lived, func(a, b span) int { return a.start.Compare(b.start) })
+	sort.Slice(c.lived, func(i, j int) bool { return c.lived[i].start.Before(c.lived[j].start) })
 	merged := c.lived[:1]
 	for _, s := range c.lived[1:] {
 		if last := &merged[len(merged)-1]; !s.start.After(last.end) {

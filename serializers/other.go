@@ -41,11 +41,7 @@ func writePython(v any, o *options) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := output.New("pprint", output.Options{Indent: o.get("indent", output.NoIndent{})})
-	if err != nil {
-		return nil, err
-	}
-	return p.Format(plain)
+	return output.Pretty(output.Options{Indent: o.get("indent", output.NoIndent{})}).Format(plain)
 }
 
 // writePairs writes KEY=value lines of a dictionary, or of a list of pairs.

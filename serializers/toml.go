@@ -1,3 +1,5 @@
+//go:build !small || formats
+
 package serializers
 
 import (

@@ -1,37 +1,30 @@
 // Package states lists the states that a program is built with. The build tag small leaves out
-// those that a small device does not need.
+// groups of states that a small device may not need; a further tag for each group brings it back.
 package states
 
 import (
-	_ "embed"
-
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/beacon"
 	"github.com/brineproject/brine/states/cmd"
 	"github.com/brineproject/brine/states/cron"
-	"github.com/brineproject/brine/states/debconf"
-	"github.com/brineproject/brine/states/environ"
 	"github.com/brineproject/brine/states/event"
 	"github.com/brineproject/brine/states/file"
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/host"
 	"github.com/brineproject/brine/states/ini"
-	"github.com/brineproject/brine/states/iptables"
-	"github.com/brineproject/brine/states/kmod"
 	"github.com/brineproject/brine/states/locale"
-	"github.com/brineproject/brine/states/loop"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
 	"github.com/brineproject/brine/states/pkg"
 	"github.com/brineproject/brine/states/pkgrepo"
 	"github.com/brineproject/brine/states/process"
-	"github.com/brineproject/brine/states/salt"
 	"github.com/brineproject/brine/states/saltutil"
 	"github.com/brineproject/brine/states/schedule"
 	"github.com/brineproject/brine/states/service"
 	"github.com/brineproject/brine/states/ssh"
 	"github.com/brineproject/brine/states/stateconf"
+	"github.com/brineproject/brine/states/status"
 	"github.com/brineproject/brine/states/sysctl"
 	"github.com/brineproject/brine/states/test"
 	"github.com/brineproject/brine/states/timezone"
@@ -39,11 +32,6 @@ import (
 )
 
 //go:generate go run github.com/brineproject/brine/internal/docgen all.go
-
-// coreDocs is the documentation of the functions in the plug-ins below.
-//
-//go:embed all.txt.gz
-var coreDocs string
 
 // Plugins returns the states, in the order in which providers of the same name are tried.
 func Plugins() []loader.Plugin { return append(core(), extra()...) }
@@ -54,30 +42,25 @@ func core() []loader.Plugin {
 		beacon.Plugin(),
 		cmd.Plugin(),
 		cron.Plugin(),
-		debconf.Plugin(),
-		environ.Plugin(),
 		event.Plugin(),
 		file.Plugin(),
 		grains.Plugin(),
 		group.Plugin(),
 		host.Plugin(),
 		ini.Plugin(),
-		iptables.Plugin(),
-		kmod.Plugin(),
 		locale.Plugin(),
-		loop.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),
 		pkg.Plugin(),
 		pkgrepo.Plugin(),
 		process.Plugin(),
-		salt.Plugin(),
 		saltutil.Plugin(),
 		schedule.Plugin(),
 		service.Plugin(),
 		ssh.Auth(),
 		ssh.KnownHosts(),
 		stateconf.Plugin(),
+		status.Plugin(),
 		sysctl.Plugin(),
 		test.Plugin(),
 		timezone.Plugin(),

@@ -1,146 +1,61 @@
-//go:build !small
-
 package states
 
-import (
-	_ "embed"
-
-	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/states/acl"
-	"github.com/brineproject/brine/states/alias"
-	"github.com/brineproject/brine/states/alternatives"
-	"github.com/brineproject/brine/states/apache"
-	"github.com/brineproject/brine/states/archive"
-	"github.com/brineproject/brine/states/at"
-	"github.com/brineproject/brine/states/augeas"
-	"github.com/brineproject/brine/states/blockdev"
-	"github.com/brineproject/brine/states/composer"
-	"github.com/brineproject/brine/states/disk"
-	"github.com/brineproject/brine/states/docker"
-	"github.com/brineproject/brine/states/firewalld"
-	"github.com/brineproject/brine/states/gem"
-	"github.com/brineproject/brine/states/git"
-	"github.com/brineproject/brine/states/glusterfs"
-	"github.com/brineproject/brine/states/gpg"
-	"github.com/brineproject/brine/states/http"
-	"github.com/brineproject/brine/states/incron"
-	"github.com/brineproject/brine/states/ipset"
-	"github.com/brineproject/brine/states/kernelpkg"
-	"github.com/brineproject/brine/states/keyboard"
-	"github.com/brineproject/brine/states/logrotate"
-	"github.com/brineproject/brine/states/lvm"
-	"github.com/brineproject/brine/states/mysql"
-	"github.com/brineproject/brine/states/network"
-	"github.com/brineproject/brine/states/nfsexport"
-	"github.com/brineproject/brine/states/nftables"
-	"github.com/brineproject/brine/states/npm"
-	"github.com/brineproject/brine/states/pdbedit"
-	"github.com/brineproject/brine/states/pecl"
-	"github.com/brineproject/brine/states/pip"
-	"github.com/brineproject/brine/states/postgres"
-	"github.com/brineproject/brine/states/pyenv"
-	"github.com/brineproject/brine/states/quota"
-	"github.com/brineproject/brine/states/rabbitmq"
-	"github.com/brineproject/brine/states/raid"
-	"github.com/brineproject/brine/states/rbenv"
-	"github.com/brineproject/brine/states/rvm"
-	"github.com/brineproject/brine/states/selinux"
-	"github.com/brineproject/brine/states/slack"
-	"github.com/brineproject/brine/states/smtp"
-	"github.com/brineproject/brine/states/status"
-	"github.com/brineproject/brine/states/supervisord"
-	"github.com/brineproject/brine/states/sysfs"
-	"github.com/brineproject/brine/states/tls"
-	"github.com/brineproject/brine/states/tuned"
-	"github.com/brineproject/brine/states/vault"
-	"github.com/brineproject/brine/states/virt"
-	"github.com/brineproject/brine/states/virtualenv"
-	"github.com/brineproject/brine/states/webutil"
-	"github.com/brineproject/brine/states/x509"
-	"github.com/brineproject/brine/states/x509v2"
-)
+import "github.com/brineproject/brine/loader"
 
 //go:generate go run github.com/brineproject/brine/internal/docgen extra.go
 
-// extraDocs is the documentation of the functions in the plug-ins below.
-//
-//go:embed extra.txt.gz
-var extraDocs string
+// Groups returns the groups of states that a small build leaves out unless it has their build tag, and
+// those that it has unless its tags contain no and the name of the group. Names that every build
+// provides, such as pkg, are not listed.
+func Groups() []loader.Group {
+	var g full
+	return []loader.Group{
+		{Tag: "archive", Names: "archive", Kept: true, Plugins: g.archive()},
+		{Tag: "databases", Names: "mysql_database mysql_grants mysql_query mysql_user postgres_database postgres_extension postgres_group postgres_privileges postgres_schema postgres_tablespace postgres_user rabbitmq_cluster rabbitmq_plugin rabbitmq_policy rabbitmq_upstream rabbitmq_user rabbitmq_vhost", Plugins: g.databases()},
+		{Tag: "debian", Names: "debconf", Kept: true, Plugins: g.debian()},
+		{Tag: "distro", Names: "alternatives kernelpkg network", Plugins: g.distro()},
+		{Tag: "docker", Names: "docker_container docker_image docker_network docker_volume moby_container moby_image moby_network moby_volume", Plugins: g.docker()},
+		{Tag: "firewall", Names: "firewalld ipset iptables nftables", Plugins: g.firewall()},
+		{Tag: "git", Names: "git", Kept: true, Plugins: g.git()},
+		{Tag: "hardware", Names: "blockdev disk glusterfs keyboard kmod lvm nfs_export quota raid sysfs tuned", Plugins: g.hardware()},
+		{Tag: "languages", Names: "composer gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
+		{Tag: "local", Names: "salt", Plugins: g.local()},
+		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
+		{Tag: "services", Names: "alias apache apache_conf apache_module apache_site at augeas environ incron logrotate loop pdbedit supervisord", Plugins: g.services()},
+		{Tag: "vault", Names: "vault", Plugins: g.vault()},
+		{Tag: "web", Names: "http slack smtp webutil", Plugins: g.web()},
+		{Tag: "x509", Names: "tls virt x509", Plugins: g.x509()},
+	}
+}
 
-// extra returns the states of a full build. A small build lacks these states and their modules.
+// left has a method for each group, which returns nothing. The file extra_GROUP.go, which the
+// group's build tag selects, hides the method by one of full.
+type left struct{}
+
+func (left) archive() []loader.Plugin   { return nil }
+func (left) databases() []loader.Plugin { return nil }
+func (left) debian() []loader.Plugin    { return nil }
+func (left) distro() []loader.Plugin    { return nil }
+func (left) docker() []loader.Plugin    { return nil }
+func (left) firewall() []loader.Plugin  { return nil }
+func (left) git() []loader.Plugin       { return nil }
+func (left) hardware() []loader.Plugin  { return nil }
+func (left) languages() []loader.Plugin { return nil }
+func (left) local() []loader.Plugin     { return nil }
+func (left) security() []loader.Plugin  { return nil }
+func (left) services() []loader.Plugin  { return nil }
+func (left) vault() []loader.Plugin     { return nil }
+func (left) web() []loader.Plugin       { return nil }
+func (left) x509() []loader.Plugin      { return nil }
+
+// full has the methods of the groups that this build has, and those of left for the others.
+type full struct{ left }
+
+// extra returns the states of the groups that this build has.
 func extra() []loader.Plugin {
-	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
-		acl.Plugin(),
-		alias.Plugin(),
-		alternatives.Plugin(),
-		apache.Conf(),
-		apache.Module(),
-		apache.Plugin(),
-		apache.Site(),
-		archive.Plugin(),
-		at.Plugin(),
-		augeas.Plugin(),
-		blockdev.Plugin(),
-		composer.Plugin(),
-		disk.Plugin(),
-		docker.Container(),
-		docker.Image(),
-		docker.Network(),
-		docker.Volume(),
-		firewalld.Plugin(),
-		gem.Plugin(),
-		git.Plugin(),
-		glusterfs.Plugin(),
-		gpg.Plugin(),
-		http.Plugin(),
-		incron.Plugin(),
-		ipset.Plugin(),
-		kernelpkg.Plugin(),
-		keyboard.Plugin(),
-		logrotate.Plugin(),
-		lvm.Plugin(),
-		mysql.Database(),
-		mysql.Grants(),
-		mysql.Query(),
-		mysql.User(),
-		nfsexport.Plugin(),
-		nftables.Plugin(),
-		network.Plugin(),
-		npm.Plugin(),
-		pdbedit.Plugin(),
-		pecl.Plugin(),
-		pip.Plugin(),
-		postgres.Database(),
-		postgres.Extension(),
-		postgres.Group(),
-		postgres.Privileges(),
-		postgres.Schema(),
-		postgres.Tablespace(),
-		postgres.User(),
-		pyenv.Plugin(),
-		quota.Plugin(),
-		rabbitmq.Cluster(),
-		rabbitmq.Extension(),
-		rabbitmq.Policy(),
-		rabbitmq.Upstream(),
-		rabbitmq.User(),
-		rabbitmq.Vhost(),
-		raid.Plugin(),
-		rbenv.Plugin(),
-		rvm.Plugin(),
-		selinux.Plugin(),
-		status.Plugin(),
-		slack.Plugin(),
-		smtp.Plugin(),
-		supervisord.Plugin(),
-		sysfs.Plugin(),
-		tls.Plugin(),
-		tuned.Plugin(),
-		vault.Plugin(),
-		virt.Plugin(),
-		virtualenv.Plugin(),
-		webutil.Plugin(),
-		x509.Plugin(),
-		x509v2.Plugin(),
-	})
+	var list []loader.Plugin
+	for _, g := range Groups() {
+		list = append(list, g.Plugins...)
+	}
+	return loader.NewDocs(extraDocs).Document(list)
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -59,8 +59,8 @@ func dependencies() []row {
 		rows = append(rows, row{strings.TrimPrefix(m.Path, "github.com/"),
 			strings.TrimPrefix(m.Version, "v")})
 	}
-	slices.SortFunc(rows, func(a, b row) int {
-		return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
+	sort.Slice(rows, func(i, j int) bool {
+		return strings.ToLower(rows[i].name) < strings.ToLower(rows[j].name)
 	})
 	return rows
 }

@@ -1,4 +1,4 @@
-//go:build !small
+//go:build !small || python
 
 package saltminion
 
@@ -9,10 +9,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/grains"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/python"
 )
 
@@ -49,3 +51,6 @@ func NewCode(opts *data.Map, log *logrus.Logger, daemon bool) Code {
 func hasOwn(kind string, opts *data.Map) bool {
 	return len(python.FileNames(python.Directories(opts)[kind])) > 0
 }
+
+// outputters returns the outputters that users' own plug-ins may call.
+func outputters() []loader.Plugin { return cli.Outputters() }

@@ -1,4 +1,4 @@
-//go:build small
+//go:build small && !python
 
 package saltminion
 
@@ -70,3 +70,6 @@ func (p *programs) Renew(opts *data.Map) { p.opts.Store(opts) }
 
 // hasOwn reports whether there are files of users' own plug-ins of a kind.
 func hasOwn(string, *data.Map) bool { return false }
+
+// outputters returns none: only plug-ins in Python call outputters.
+func outputters() []loader.Plugin { return nil }

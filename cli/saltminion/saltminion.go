@@ -20,8 +20,6 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules"
-	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/pillar/sources/saltclass"
 	stdreturners "github.com/brineproject/brine/returners/standard"
 	stdsdb "github.com/brineproject/brine/sdb/standard"
 	"github.com/brineproject/brine/states"
@@ -65,19 +63,20 @@ func Options(
 	}
 	facts := grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile}
 	o := minion.Options{
-		Ports:      minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
-		Plugins:    loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
-		Render:     brought,
-		Sources:    append(pillar.Sources(), saltclass.Source{}),
-		Returners:  loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
-		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
+		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
+		Plugins:   loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
+		Render:    brought,
+		Sources:   sources(),
+		Returners: loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
+		States:    loader.Allowed(states.Plugins(), cfg.Map(), "states"),
+		Groups:    modules.Groups(), StateGroups: states.Groups(),
 		Beacons:    stdbeacons.Plugins(),
 		SDB:        stdsdb.Plugins(),
 		Engines:    stdengines.ForMinions(),
-		Outputters: cli.Outputters(),
+		Outputters: outputters(),
 		Grains:     Grains(func() grains.Options { return facts }),
 		Log:        log,
-		Order:      cli.OrderOf(cfg, env),
+		Order:      order(cfg, env),
 	}
 	if code != nil {
 		o.Own = code.Source

@@ -1,6 +1,6 @@
 package difflib
 
-import "slices"
+import "sort"
 
 // A match is a run of equal lines: size lines from line a of one text and line b of the other.
 type match struct{ a, b, size int }
@@ -62,7 +62,7 @@ func matches(a, b []string) []match {
 			pending = append(pending, span{x.a + x.size, s.a2, x.b + x.size, s.b2})
 		}
 	}
-	slices.SortFunc(found, func(x, y match) int { return x.a - y.a })
+	sort.Slice(found, func(i, j int) bool { return found[i].a < found[j].a })
 	return joined(found)
 }
 

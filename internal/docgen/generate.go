@@ -20,23 +20,19 @@ func outputFor(list string) string { return strings.TrimSuffix(list, ".go") + ".
 
 // Generate returns the documentation of the plug-ins in a list: an entry for each function
 // registered by an imported package or by one below it. The list is at the root of the plug-ins'
-// directory, or in a directory of it. The format is that of loader.Docs.
+// directory, or in a directory of it. The files extra_*.go continue the list extra.go. The format is
+// that of loader.Docs.
 func Generate(list string) ([]byte, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), list, nil, parser.ImportsOnly)
+	more, err := filepath.Glob(strings.TrimSuffix(list, ".go") + "_*.go")
 	if err != nil {
 		return nil, err
 	}
 	entries := map[string]string{}
-	for _, imp := range f.Imports {
-		path, err := strconv.Unquote(imp.Path.Value)
-		if err != nil {
-			return nil, err
+	for _, file := range append([]string{list}, more...) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
 		}
-		dir, ok, err := ofShelf(filepath.Dir(list), path)
-		if err == nil && ok {
-			err = documentBelow(dir, entries)
-		}
-		if err != nil {
+		if err := documentList(file, entries); err != nil {
 			return nil, err
 		}
 	}
@@ -48,6 +44,28 @@ func Generate(list string) ([]byte, error) {
 		texts = append(texts, name+"\n"+entries[name])
 	}
 	return []byte(strings.Join(texts, "\n\n\n") + "\n"), nil
+}
+
+// documentList adds the entries of the packages that a file imports.
+func documentList(list string, entries map[string]string) error {
+	f, err := parser.ParseFile(token.NewFileSet(), list, nil, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	for _, imp := range f.Imports {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			return err
+		}
+		dir, ok, err := ofShelf(filepath.Dir(list), path)
+		if err == nil && ok {
+			err = documentBelow(dir, entries)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ofShelf returns the directory of an imported package; ok is false if the package is not in the

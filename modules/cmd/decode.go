@@ -127,43 +127,17 @@ func encodingOf(name string) encoding.Encoding {
 		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	case "latin1", "latin", "l1", "iso88591", "88591", "cp819":
 		return charmap.ISO8859_1
-	case "koi8r":
-		return charmap.KOI8R
-	case "koi8u":
-		return charmap.KOI8U
-	case "macroman", "macintosh":
-		return charmap.Macintosh
+	case "cp1252", "windows1252", "1252":
+		return charmap.Windows1252
+	case "cp437", "ibm437", "437":
+		return charmap.CodePage437
+	case "cp850", "ibm850", "850":
+		return charmap.CodePage850
+	case "iso885915":
+		return charmap.ISO8859_15
 	}
 	if e := codepage(name); e != nil {
 		return e
 	}
 	return wideEncoding(name)
-}
-
-// codepage returns the encodings that have numbers: cp437, iso8859-15.
-func codepage(name string) encoding.Encoding {
-	pages := map[string]encoding.Encoding{
-		"37": charmap.CodePage037, "437": charmap.CodePage437, "850": charmap.CodePage850,
-		"852": charmap.CodePage852, "855": charmap.CodePage855, "858": charmap.CodePage858,
-		"860": charmap.CodePage860, "862": charmap.CodePage862,
-		"863": charmap.CodePage863, "865": charmap.CodePage865, "866": charmap.CodePage866,
-		"874": charmap.Windows874, "1250": charmap.Windows1250, "1251": charmap.Windows1251,
-		"1252": charmap.Windows1252, "1253": charmap.Windows1253,
-		"1254": charmap.Windows1254, "1255": charmap.Windows1255, "1256": charmap.Windows1256,
-		"1257": charmap.Windows1257,
-		"1258": charmap.Windows1258,
-	}
-	for _, prefix := range []string{"cp", "ibm", "windows", ""} {
-		if number, ok := strings.CutPrefix(name, prefix); ok && pages[number] != nil {
-			return pages[number]
-		}
-	}
-	parts := map[string]encoding.Encoding{
-		"2": charmap.ISO8859_2, "3": charmap.ISO8859_3, "4": charmap.ISO8859_4,
-		"5": charmap.ISO8859_5, "6": charmap.ISO8859_6, "7": charmap.ISO8859_7,
-		"8": charmap.ISO8859_8, "9": charmap.ISO8859_9, "10": charmap.ISO8859_10,
-		"13": charmap.ISO8859_13, "14": charmap.ISO8859_14, "15": charmap.ISO8859_15,
-		"16": charmap.ISO8859_16,
-	}
-	return parts[strings.TrimPrefix(name, "iso8859")]
 }

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -47,7 +47,7 @@ func timedBackup(dir string, e fs.DirEntry, stamp string) (backup, bool) {
 // numberedBackups returns up to limit backups by number from 0, newest first. A negative limit
 // returns all.
 func numberedBackups(found []backup, limit int) *data.Map {
-	slices.SortFunc(found, func(a, b backup) int { return b.at.Compare(a.at) })
+	sort.Slice(found, func(i, j int) bool { return found[i].at.After(found[j].at) })
 	if limit >= 0 && limit < len(found) {
 		found = found[:limit]
 	}

@@ -1,11 +1,11 @@
 package network
 
 import (
-	"cmp"
 	"context"
 	"math/big"
 	"net/netip"
 	"slices"
+	"sort"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -161,8 +161,9 @@ func prefixes(addrs []address, keep func(netip.Prefix, netip.Addr) bool) []netip
 			list = append(list, n)
 		}
 	}
-	slices.SortFunc(list, func(a, b netip.Prefix) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return a.Addr().Less(b.Addr()) || a.Addr() == b.Addr() && a.Bits() < b.Bits()
 	})
 	return slices.Compact(list)
 }

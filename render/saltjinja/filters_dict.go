@@ -9,7 +9,6 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/jinja"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/render/jmespath"
 )
 
 // dictFilters returns the filters for dicts (salt/utils/data.py, salt/utils/dictupdate.py).
@@ -349,24 +348,6 @@ func toNumber(text string) any {
 		return f
 	}
 	return text
-}
-
-// jsonQuery searches with JMESPath.
-func jsonQuery(c *jinja.Call) (any, error) {
-	p := bind(c, "json_query", "data", "expr")
-	expr := p.text(1)
-	if p.err != nil {
-		return nil, p.err
-	}
-	v, err := jinja.Export(p.args[0])
-	if err != nil {
-		return nil, err
-	}
-	found, err := jmespath.Search(expr, v)
-	if err != nil {
-		return nil, jinja.Raise("JMESPathError", "%s", err)
-	}
-	return jinja.Import(found), nil
 }
 
 // toEntries converts a dict to a list of key and value (3007).

@@ -301,10 +301,6 @@ func (p *patchCall) refused(
 	if p.a.RejectFile == nil {
 		comment += " Run state again using the reject_file option to save rejects to a persistent file."
 	}
-	nested, err := output.New("nested", output.Options{NestedIndent: 14})
-	if err != nil {
-		return nil, err
-	}
-	text, err := nested.Format(tried)
+	text, err := output.Nested(output.Options{NestedIndent: 14}).Format(tried)
 	return change.Failed(p.given, comment+"\n\n"+text), err
 }

@@ -127,11 +127,7 @@ func (m *module) capabilities(
 
 // nested formats a value like the outputter of that name.
 func nested(v any) (string, error) {
-	o, err := output.New("nested", output.Options{Indent: output.NoIndent{}})
-	if err != nil {
-		return "", err
-	}
-	text, err := o.Format(v)
+	text, err := output.Nested(output.Options{Indent: output.NoIndent{}}).Format(v)
 	return strings.TrimRight(text, " \t\n"), err
 }
 

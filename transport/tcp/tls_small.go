@@ -1,4 +1,4 @@
-//go:build small
+//go:build small && !ssl
 
 package tcp
 
@@ -14,7 +14,7 @@ import (
 // small minion.
 type TLS struct{}
 
-var errNoTLS = errors.New("ssl: this small build has no TLS")
+var errNoTLS = errors.New("ssl: this small build has no TLS: build with -tags small,ssl")
 
 // ServerTLS returns nil for nil, and else an error.
 func ServerTLS(ssl *data.Map) (*TLS, error) { return noTLS(ssl) }

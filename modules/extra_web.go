@@ -1,0 +1,25 @@
+//go:build !small || web
+
+package modules
+
+import (
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/dig"
+	"github.com/brineproject/brine/modules/dnsutil"
+	"github.com/brineproject/brine/modules/http"
+	"github.com/brineproject/brine/modules/slack"
+	"github.com/brineproject/brine/modules/smtp"
+	"github.com/brineproject/brine/modules/webutil"
+)
+
+// web returns the modules that speak HTTP, SMTP or DNS.
+func (full) web() []loader.Plugin {
+	return []loader.Plugin{
+		dig.Plugin(),
+		dnsutil.Plugin(),
+		http.Plugin(),
+		slack.Plugin(),
+		smtp.Plugin(),
+		webutil.Plugin(),
+	}
+}

@@ -1,7 +1,0 @@
-//go:build small
-
-package standard
-
-import "github.com/brineproject/brine/render"
-
-func extra() []render.Renderer { return nil }

@@ -1,0 +1,7 @@
+//go:build small && !vault
+
+package standard
+
+import "github.com/brineproject/brine/loader"
+
+func vaultDrivers() []loader.Plugin { return nil }
