@@ -12,11 +12,12 @@ PROGRAMS := $(notdir $(wildcard cmd/salt*))
 ARCH     ?= $(shell $(GO) env GOARCH)
 DIST     ?= dist
 ROLE     ?= minion
+comma    := ,
 LINTER   := $(GO) tool -modfile=scripts/lint/go.mod golangci-lint
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test short race vet lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden screenshots generate clean
+.PHONY: help build small test short race vet lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden screenshots generate clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +25,11 @@ help: ## list the verbs
 build: ## build all programs into bin/
 	@mkdir -p $(BIN)
 	$(GO) build $(FLAGS) -o $(BIN)/ ./cmd/...
+
+# Without inlining a program is a tenth smaller.
+small: ## build a small minion for ARCH (arm7, amd64 …) with the build tags in WITH (docker,x509 …) into dist/
+	GOOS=linux GOARCH=$(if $(filter arm%,$(filter-out arm64,$(ARCH))),arm,$(ARCH)) GOARM=$(patsubst arm%,%,$(filter arm6 arm7,$(ARCH))) $(GO) build -trimpath -gcflags=all=-l \
+	  -tags '$(TAGS),small$(addprefix $(comma),$(WITH))' -ldflags '$(LDFLAGS)' -o $(DIST)/linux-$(ARCH)/salt-minion-small ./cmd/salt-minion
 
 test: ## run all tests
 	$(GO) vet ./...

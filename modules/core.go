@@ -14,7 +14,6 @@ import (
 	"github.com/brineproject/brine/modules/grains"
 	"github.com/brineproject/brine/modules/group"
 	"github.com/brineproject/brine/modules/hosts"
-	"github.com/brineproject/brine/modules/ini"
 	"github.com/brineproject/brine/modules/jinja"
 	"github.com/brineproject/brine/modules/key"
 	"github.com/brineproject/brine/modules/linuxservice"
@@ -64,7 +63,6 @@ func core(b render.Brought) []loader.Plugin {
 		grains.Plugin(),
 		group.Plugin(),
 		hosts.Plugin(),
-		ini.Plugin(),
 		jinja.Plugin(b),
 		key.Plugin(),
 		linuxservice.Plugin(),

@@ -20,6 +20,7 @@ func Groups() []loader.Group {
 		{Tag: "firewall", Names: "firewalld ipset iptables nftables", Plugins: g.firewall()},
 		{Tag: "git", Names: "git", Kept: true, Plugins: g.git()},
 		{Tag: "hardware", Names: "disk glusterfs keyboard kmod lvm nfs3 partition quota raid sysfs tuned udev xfs", Plugins: g.hardware()},
+		{Tag: "ini", Names: "ini", Kept: true, Plugins: g.ini()},
 		{Tag: "languages", Names: "composer django gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
 		{Tag: "monitoring", Names: "ps", Plugins: g.monitoring()},
 		{Tag: "redhat", Names: "", Kept: true, Plugins: g.redhat()},
@@ -45,6 +46,7 @@ func (left) docker() []loader.Plugin     { return nil }
 func (left) firewall() []loader.Plugin   { return nil }
 func (left) git() []loader.Plugin        { return nil }
 func (left) hardware() []loader.Plugin   { return nil }
+func (left) ini() []loader.Plugin        { return nil }
 func (left) languages() []loader.Plugin  { return nil }
 func (left) monitoring() []loader.Plugin { return nil }
 func (left) redhat() []loader.Plugin     { return nil }

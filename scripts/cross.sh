@@ -11,7 +11,8 @@ build() { # OS ARCH ARM PROGRAM TAG
   name=$4${5:+-$5}
   out=dist/$1-$2${3:+v$3}/$name
   [ "$1" = windows ] && out=$out.exe
-  GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath -ldflags "$ldflags" -tags "$tags${5:+,$5}" -o "$out" "./cmd/$4"
+  # A small build goes without inlining, as in the Makefile.
+  GOOS=$1 GOARCH=$2 GOARM=$3 "$go" build -trimpath ${5:+-gcflags=all=-l} -ldflags "$ldflags" -tags "$tags${5:+,$5}" -o "$out" "./cmd/$4"
   printf '%-16s %-20s %6.1f MB\n' "$1/$2${3:+v$3}" "$name" "$(wc -c < "$out" | awk '{print $1 / 1000000}')"
 }
 

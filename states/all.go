@@ -12,7 +12,6 @@ import (
 	"github.com/brineproject/brine/states/grains"
 	"github.com/brineproject/brine/states/group"
 	"github.com/brineproject/brine/states/host"
-	"github.com/brineproject/brine/states/ini"
 	"github.com/brineproject/brine/states/locale"
 	"github.com/brineproject/brine/states/module"
 	"github.com/brineproject/brine/states/mount"
@@ -47,7 +46,6 @@ func core() []loader.Plugin {
 		grains.Plugin(),
 		group.Plugin(),
 		host.Plugin(),
-		ini.Plugin(),
 		locale.Plugin(),
 		module.Plugin(),
 		mount.Plugin(),

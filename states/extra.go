@@ -18,6 +18,7 @@ func Groups() []loader.Group {
 		{Tag: "firewall", Names: "firewalld ipset iptables nftables", Plugins: g.firewall()},
 		{Tag: "git", Names: "git", Kept: true, Plugins: g.git()},
 		{Tag: "hardware", Names: "blockdev disk glusterfs keyboard kmod lvm nfs_export quota raid sysfs tuned", Plugins: g.hardware()},
+		{Tag: "ini", Names: "ini", Kept: true, Plugins: g.ini()},
 		{Tag: "languages", Names: "composer gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
 		{Tag: "local", Names: "salt", Plugins: g.local()},
 		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
@@ -40,6 +41,7 @@ func (left) docker() []loader.Plugin    { return nil }
 func (left) firewall() []loader.Plugin  { return nil }
 func (left) git() []loader.Plugin       { return nil }
 func (left) hardware() []loader.Plugin  { return nil }
+func (left) ini() []loader.Plugin       { return nil }
 func (left) languages() []loader.Plugin { return nil }
 func (left) local() []loader.Plugin     { return nil }
 func (left) security() []loader.Plugin  { return nil }

@@ -3,7 +3,7 @@
 //	//go:generate go run github.com/brineproject/brine/internal/docgen core.go
 //
 // The argument is a file that imports the plug-ins to document; the output for core.go is core.txt, and
-// core.txt.gz, which the programs contain.
+// core.txt.gz, which the programs contain. The files extra_*.go continue the list extra.go.
 // Each function registered with loader.F gets the doc comment of its Go function, in the format of
 // loader.Docs. If the comment begins with the function's name, that word is dropped.
 package main
