@@ -25,9 +25,9 @@ func Groups() []loader.Group {
 		{Tag: "monitoring", Names: "ps", Plugins: g.monitoring()},
 		{Tag: "redhat", Names: "", Kept: true, Plugins: g.redhat()},
 		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
-		{Tag: "services", Names: "aliases apache at augeas environ hashutil incron logrotate nginx pdbedit random supervisord temp", Plugins: g.services()},
+		{Tag: "services", Names: "aliases at augeas environ hashutil incron logrotate pdbedit random supervisord temp", Plugins: g.services()},
 		{Tag: "vault", Names: "vault", Plugins: g.vault()},
-		{Tag: "web", Names: "dig dnsutil http slack smtp webutil", Plugins: g.web()},
+		{Tag: "web", Names: "apache dig dnsutil http nginx slack smtp webutil", Plugins: g.web()},
 		{Tag: "x509", Names: "tls x509", Plugins: g.x509()},
 	}
 }

@@ -5,14 +5,12 @@ package modules
 import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/aliases"
-	"github.com/brineproject/brine/modules/apache"
 	"github.com/brineproject/brine/modules/at"
 	"github.com/brineproject/brine/modules/augeas"
 	"github.com/brineproject/brine/modules/environ"
 	"github.com/brineproject/brine/modules/hashutil"
 	"github.com/brineproject/brine/modules/incron"
 	"github.com/brineproject/brine/modules/logrotate"
-	"github.com/brineproject/brine/modules/nginx"
 	"github.com/brineproject/brine/modules/pdbedit"
 	"github.com/brineproject/brine/modules/random"
 	"github.com/brineproject/brine/modules/supervisord"
@@ -23,14 +21,12 @@ import (
 func (full) services() []loader.Plugin {
 	return []loader.Plugin{
 		aliases.Plugin(),
-		apache.Plugin(),
 		at.Plugin(),
 		augeas.Plugin(),
 		environ.Plugin(),
 		hashutil.Plugin(),
 		incron.Plugin(),
 		logrotate.Plugin(),
-		nginx.Plugin(),
 		pdbedit.Plugin(),
 		random.Plugin(),
 		supervisord.Plugin(),

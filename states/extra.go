@@ -22,9 +22,9 @@ func Groups() []loader.Group {
 		{Tag: "languages", Names: "composer gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
 		{Tag: "local", Names: "salt", Plugins: g.local()},
 		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
-		{Tag: "services", Names: "alias apache apache_conf apache_module apache_site at augeas environ incron logrotate loop pdbedit supervisord", Plugins: g.services()},
+		{Tag: "services", Names: "alias at augeas environ incron logrotate loop pdbedit supervisord", Plugins: g.services()},
 		{Tag: "vault", Names: "vault", Plugins: g.vault()},
-		{Tag: "web", Names: "http slack smtp webutil", Plugins: g.web()},
+		{Tag: "web", Names: "apache apache_conf apache_module apache_site http slack smtp webutil", Plugins: g.web()},
 		{Tag: "x509", Names: "tls virt x509", Plugins: g.x509()},
 	}
 }

@@ -5,7 +5,6 @@ package states
 import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/states/alias"
-	"github.com/brineproject/brine/states/apache"
 	"github.com/brineproject/brine/states/at"
 	"github.com/brineproject/brine/states/augeas"
 	"github.com/brineproject/brine/states/environ"
@@ -20,10 +19,6 @@ import (
 func (full) services() []loader.Plugin {
 	return []loader.Plugin{
 		alias.Plugin(),
-		apache.Conf(),
-		apache.Module(),
-		apache.Plugin(),
-		apache.Site(),
 		at.Plugin(),
 		augeas.Plugin(),
 		environ.Plugin(),
