@@ -11,20 +11,30 @@ func Groups() []loader.Group {
 	var g full
 	return []loader.Group{
 		{Tag: "archive", Names: "archive", Kept: true, Plugins: g.archive()},
-		{Tag: "databases", Names: "mysql_database mysql_grants mysql_query mysql_user postgres_database postgres_extension postgres_group postgres_privileges postgres_schema postgres_tablespace postgres_user rabbitmq_cluster rabbitmq_plugin rabbitmq_policy rabbitmq_upstream rabbitmq_user rabbitmq_vhost", Plugins: g.databases()},
+		{Tag: "databases", Names: "mysql_database mysql_grants mysql_query mysql_user postgres_database " +
+			"postgres_extension postgres_group postgres_privileges postgres_schema " +
+			"postgres_tablespace postgres_user rabbitmq_cluster rabbitmq_plugin " +
+			"rabbitmq_policy rabbitmq_upstream rabbitmq_user rabbitmq_vhost",
+			Plugins: g.databases()},
 		{Tag: "debian", Names: "debconf", Kept: true, Plugins: g.debian()},
 		{Tag: "distro", Names: "alternatives kernelpkg network", Plugins: g.distro()},
-		{Tag: "docker", Names: "docker_container docker_image docker_network docker_volume moby_container moby_image moby_network moby_volume", Plugins: g.docker()},
+		{Tag: "docker", Names: "docker_container docker_image docker_network docker_volume moby_container " +
+			"moby_image moby_network moby_volume",
+			Plugins: g.docker()},
 		{Tag: "firewall", Names: "firewalld ipset iptables nftables", Plugins: g.firewall()},
 		{Tag: "git", Names: "git", Kept: true, Plugins: g.git()},
-		{Tag: "hardware", Names: "blockdev disk glusterfs keyboard kmod lvm nfs_export quota raid sysfs tuned", Plugins: g.hardware()},
+		{Tag: "hardware", Names: "blockdev disk glusterfs keyboard kmod lvm nfs_export quota raid sysfs tuned",
+			Plugins: g.hardware()},
 		{Tag: "ini", Names: "ini", Kept: true, Plugins: g.ini()},
-		{Tag: "languages", Names: "composer gem npm pecl pip pyenv rbenv rvm virtualenv", Plugins: g.languages()},
+		{Tag: "languages", Names: "composer gem npm pecl pip pyenv rbenv rvm virtualenv",
+			Plugins: g.languages()},
 		{Tag: "local", Names: "salt", Plugins: g.local()},
 		{Tag: "security", Names: "acl gpg selinux", Plugins: g.security()},
-		{Tag: "services", Names: "alias at augeas environ incron logrotate loop pdbedit supervisord", Plugins: g.services()},
+		{Tag: "services", Names: "alias at augeas environ incron logrotate loop pdbedit supervisord",
+			Plugins: g.services()},
 		{Tag: "vault", Names: "vault", Plugins: g.vault()},
-		{Tag: "web", Names: "apache apache_conf apache_module apache_site http slack smtp webutil", Plugins: g.web()},
+		{Tag: "web", Names: "apache apache_conf apache_module apache_site http slack smtp webutil",
+			Plugins: g.web()},
 		{Tag: "x509", Names: "tls virt x509", Plugins: g.x509()},
 	}
 }

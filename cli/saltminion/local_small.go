@@ -17,6 +17,7 @@ func sources() []pillar.Source { return nil }
 // order returns a function that returns an error: this build submits no orders.
 func order(*config.Minion, func(string) string) cli.Order {
 	return func(context.Context, *data.Map, func(string, *data.Map) bool) error {
-		return errors.New("this small build submits no orders to a master on its host: build with -tags small,local")
+		return errors.New("this small build submits no orders to a master on its host: " +
+			"build with -tags small,local")
 	}
 }
