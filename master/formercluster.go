@@ -10,6 +10,7 @@ import (
 
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/internal/atomicfile"
+	runnercluster "github.com/brineproject/brine/runners/cluster"
 )
 
 // nameFile is the file in memberDir with the name of the cluster that its data is of.
@@ -44,12 +45,16 @@ func noteCluster(dir, name string) error {
 	return nil
 }
 
-// noCluster returns an error if memberDir has the data of a member, for a master without the option cluster:
+// noCluster returns an error if the cachedir has the data of a member, for a master without the option cluster:
 // the option may be misspelt, and the master would work alone with the keys and the minions of the cluster. One
 // that left with salt-run cluster.leave may.
-func noCluster(dir string, left bool) error {
-	if _, err := os.Stat(dir); left || errors.Is(err, fs.ErrNotExist) {
-		return nil
+func noCluster(cachedir string) error {
+	dir := filepath.Join(cachedir, memberDir)
+	if _, err := os.Stat(dir); err != nil { // what is wrong with the cachedir itself is told by those who use it
+		return nil //nolint:nilerr // see above
+	}
+	if _, left, err := runnercluster.MarkIn(cachedir).Since(); err != nil || left {
+		return err
 	}
 	return fmt.Errorf("%s has the data of a member of a cluster, but the option cluster is not set; set it again, or "+
 		"move the directory away if this master is to work alone from now on", dir)

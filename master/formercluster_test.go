@@ -53,4 +53,8 @@ func TestDataOfAMemberWithoutTheOption(t *testing.T) {
 	check("with data", true)
 	must(t, runnercluster.MarkIn(cfg.CacheDir).Set(time.Now()))
 	check("after cluster.leave", false)
+	file := filepath.Join(cfg.CacheDir, "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+	cfg.CacheDir = file
+	check("with a file in the place of the cachedir", false)
 }

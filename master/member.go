@@ -80,10 +80,10 @@ type member struct {
 // inCluster reports whether a master is to be in a cluster: the option cluster is set, and nobody has
 // made the master leave (salt-run cluster.leave).
 func inCluster(cfg *config.Master, log logrus.FieldLogger) (bool, error) {
-	since, left, err := runnercluster.MarkIn(cfg.CacheDir).Since()
 	if cfg.Cluster == nil {
-		return false, errors.Join(err, noCluster(filepath.Join(cfg.CacheDir, memberDir), left))
+		return false, noCluster(cfg.CacheDir)
 	}
+	since, left, err := runnercluster.MarkIn(cfg.CacheDir).Since()
 	if left {
 		log.Warnf("This master has left its cluster, with salt-run cluster.leave at %s: it works alone, from its own "+
 			"files. salt-run cluster.join and a restart bring it back", since.UTC().Format(time.RFC3339))
