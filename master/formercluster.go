@@ -45,9 +45,9 @@ func noteCluster(dir, name string) error {
 	return nil
 }
 
-// noCluster returns an error if the cachedir has the data of a member, for a master without the option cluster:
-// the option may be misspelt, and the master would work alone with the keys and the minions of the cluster. One
-// that left with salt-run cluster.leave may.
+// noCluster returns an error if the cachedir of a master without the option cluster has the data of a member. The
+// option may be misspelt. The master would then work alone, with the keys and the minions of the cluster. One that
+// left with salt-run cluster.leave may do so.
 func noCluster(cachedir string) error {
 	dir := filepath.Join(cachedir, memberDir)
 	if _, err := os.Stat(dir); err != nil { // what is wrong with the cachedir itself is told by those who use it
